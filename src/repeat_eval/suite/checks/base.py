@@ -1,0 +1,119 @@
+"""What a check is: an assertion on what a target answered. One file a kind; users may register their own."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+from repeat_eval.records.trial import ToolCall, Tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a target answered in one trial.
+
+    Attributes:
+        output: text, or any JSON value.
+        tool_calls: tools called, in order; None if the target does not report them.
+        turns: turns of the conversation; None if unknown.
+        tokens: tokens read and written; None if unknown.
+        cost: US dollars; None if unknown.
+        duration: seconds that the target itself reports; None means the measured time holds.
+        cached: whether the answer came from a cache; None if unknown.
+    """
+
+    output: Any = None
+    tool_calls: tuple[ToolCall, ...] | None = None
+    turns: int | None = None
+    tokens: Tokens | None = None
+    cost: float | None = None
+    duration: float | None = None
+    cached: bool | None = None
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a check sees of one trial: the case's input, the target's answer, and how long it took."""
+
+    case: str
+    repetition: int
+    input: Any
+    answer: Answer
+    duration: float
+    """Seconds; the time that the target reports, or else the measured time."""
+    expected: Any = None
+    """What the case's `expected:` says, for `python:` checks; None if it says nothing."""
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def text(self) -> str:
+        """The output as text; values other than text as JSON."""
+        output = self.answer.output
+        if isinstance(output, str):
+            return output
+        if output is None:
+            return ""
+        import json  # noqa: PLC0415 - only for targets that answer with values
+
+        return json.dumps(output, ensure_ascii=False)
+
+    @cached_property
+    def value(self) -> Any:
+        """The output as a JSON value; raises ValueError when it is text that is not JSON."""
+        output = self.answer.output
+        if not isinstance(output, str):
+            return output
+        import json  # noqa: PLC0415
+
+        try:
+            return json.loads(output)
+        except RecursionError:
+            raise ValueError("the output is nested too deeply") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a check says: whether it holds, how well in [0, 1], and in one line why not."""
+
+    passed: bool
+    score: float
+    message: str | None = None
+
+
+HOLDS = Score(True, 1.0)
+
+
+def fails(message: str, score: float = 0.0) -> Score:
+    """A check that does not hold, and why."""
+    return Score(False, score, message)
+
+
+class NoVerdict(Exception):
+    """A check could not judge: the trial is an error (kind `judge`, or `harness` where the check itself broke)."""
+
+
+class Check(ABC):
+    """One assertion, made from one entry of `expect:`.
+
+    A subclass names its `kind`, the type of its `Argument` (anything pydantic can validate) and what it asserts.
+    """
+
+    kind: ClassVar[str]
+    """The key in the suite file, for instance `contains`."""
+    Argument: ClassVar[Any] = Any
+    """Type of the value behind the key, validated by pydantic."""
+
+    def __init__(self, argument: Any) -> None:
+        self.argument = argument
+
+    @classmethod
+    def problem(cls, argument: Any) -> str | None:
+        """What is wrong with a well-typed argument, found when the suite is loaded; None if nothing is."""
+        return None
+
+    @abstractmethod
+    def evaluate(self, observation: Observation) -> Score:
+        """Judge one trial. Raises NoVerdict when no verdict is possible."""
