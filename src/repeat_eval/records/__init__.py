@@ -1,0 +1,1 @@
+"""Records: the trial, the run and their files."""
