@@ -1,0 +1,1 @@
+"""Suites: what the user asks for, loaded with positions and all faults at once."""

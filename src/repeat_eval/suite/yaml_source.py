@@ -303,3 +303,16 @@ class _Builder:
 
     def _fail(self, message: str, position: Position) -> None:
         raise UserError(Problem(message, self._name, position.line, position.column))
+
+
+def plain(value: Any) -> Any:
+    """The same value as ordinary dicts, lists, numbers and text, without memory of where it was written."""
+    if isinstance(value, dict):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [plain(inner) for inner in value]
+    if isinstance(value, WrittenInt):
+        return int(value)
+    if isinstance(value, WrittenFloat):
+        return float(value)
+    return value

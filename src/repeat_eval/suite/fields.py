@@ -1,0 +1,142 @@
+"""The field types of a suite: what each accepts, in plain words when it does not.
+
+Used by the suite file, the command line, environment variables and the Python API alike, so that all of them refuse
+the same things with the same sentence.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, StrictStr, StringConstraints
+
+from repeat_eval.records.thresholds import parse_threshold
+from repeat_eval.records.trial import ERROR_KINDS
+
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|s|sec|m|min|h)?\Z")
+_UNITS = {"ms": 0.001, None: 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_RATE = re.compile(r"[1-9][0-9]{0,6}(\.[0-9]+)?\s*/\s*(s|sec|second|m|min|minute|h|hour)\Z")
+_REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+MAX_REPEATS = 10_000
+
+
+def found(value: Any) -> str:
+    """A value as an error message shows it: short, on one line."""
+    text = getattr(value, "text", None)
+    if text is None:
+        text = {None: "nothing", True: "true", False: "false"}.get(value) if _is_word(value) else None
+    if text is None:
+        text = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _is_word(value: Any) -> bool:
+    return value is None or value is True or value is False
+
+
+def _text_of(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return value.strip()
+    written = getattr(value, "text", None)
+    if written is not None:
+        return str(written)
+    if isinstance(value, (int, float)):
+        return repr(value)
+    return None
+
+
+def _rate_text(value: Any) -> str:
+    text = _text_of(value)
+    if text is None:
+        raise ValueError(f"must be a rate from 0 to 1, for instance 0.8; found {found(value)}")
+    parse_threshold(text)
+    return text
+
+
+def _whole(minimum: int, maximum: int, example: str) -> Any:
+    def validate(value: Any) -> int:
+        number: int | None = None
+        if isinstance(value, int) and not isinstance(value, bool):
+            number = int(value)
+        elif isinstance(value, str) and re.fullmatch(r"[0-9]{1,12}", value.strip()):
+            number = int(value)
+        if number is None or not minimum <= number <= maximum:
+            raise ValueError(f"must be a whole number from {minimum} to {maximum:,}, {example}; found {found(value)}")
+        return number
+
+    return validate
+
+
+def _seconds(value: Any) -> float:
+    text = _text_of(value)
+    match = _DURATION.match(text) if text is not None else None
+    if match is None or (seconds := float(match[1]) * _UNITS[match[2]]) <= 0 or seconds > 7 * 86400:
+        raise ValueError(f"must be a duration above 0 such as 30, 30s, 5m or 1h; found {found(value)}")
+    return seconds
+
+
+def _money(value: Any) -> float:
+    text = _text_of(value)
+    try:
+        amount = float(text) if text is not None else math.nan
+    except ValueError:
+        amount = math.nan
+    if not (math.isfinite(amount) and amount > 0):
+        raise ValueError(f"must be an amount of US dollars above 0, for instance 2.50; found {found(value)}")
+    return amount
+
+
+def _rate_limit(value: Any) -> str:
+    if not isinstance(value, str) or not _RATE.match(value.strip()):
+        raise ValueError(f"must be a rate such as 60/min, 5/s or 1000/h; found {found(value)}")
+    return value.strip()
+
+
+def _case_id(value: Any) -> str:
+    text = _text_of(value)
+    if not text or len(text) > 1000 or _CONTROL.search(text):
+        raise ValueError(f"must be a text of 1 to 1,000 characters on one line; found {found(value)}")
+    return text
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, str):
+        return [part for part in re.split(r"[,\s]+", value) if part]
+    return value
+
+
+def python_reference(value: Any) -> str:
+    """Validate a reference to a Python object, written `module:function`; ValueError otherwise."""
+    if not isinstance(value, str) or not _REFERENCE.match(value.strip()):
+        raise ValueError(f"must name a function as module:function, for instance agent:answer; found {found(value)}")
+    return value.strip()
+
+
+def _error_kind(value: Any) -> str:
+    if value not in ERROR_KINDS:
+        raise ValueError(f"must be among {', '.join(ERROR_KINDS)}; found {found(value)}")
+    return str(value)
+
+
+Rate = Annotated[str, BeforeValidator(_rate_text)]
+Repeats = Annotated[int, BeforeValidator(_whole(1, MAX_REPEATS, "for instance 10"))]
+Workers = Annotated[int, BeforeValidator(_whole(1, 1000, "for instance 8"))]
+Seed = Annotated[int, BeforeValidator(_whole(0, 2**53, "for instance 7"))]
+Retries = Annotated[int, BeforeValidator(_whole(0, 10, "for instance 2"))]
+FailingCases = Annotated[int, BeforeValidator(_whole(0, 1_000_000, "for instance 2"))]
+Seconds = Annotated[float, BeforeValidator(_seconds)]
+Money = Annotated[float, BeforeValidator(_money)]
+RateLimit = Annotated[str, BeforeValidator(_rate_limit)]
+CaseId = Annotated[str, BeforeValidator(_case_id)]
+Reference = Annotated[str, BeforeValidator(python_reference)]
+ErrorKinds = Annotated[list[Annotated[Any, BeforeValidator(_error_kind)]], BeforeValidator(_listed)]
+GateName = Literal["wilson", "strict", "none"]
+Tag = Annotated[StrictStr, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
+Tags = Annotated[list[Tag], BeforeValidator(_listed)]
+Weight = Annotated[float, Field(gt=0, le=1_000_000, strict=False)]

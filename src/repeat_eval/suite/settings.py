@@ -1,0 +1,113 @@
+"""The settings of a run: one model for suite file, options, environment variables and Python API.
+
+None means "not said here". Precedence: option, environment variable, suite file, default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from repeat_eval.suite import fields
+from repeat_eval.suite.messages import plain_message
+
+Source = Literal["option", "variable", "suite", "default", "run file"]
+
+
+class Settings(BaseModel):
+    """Everything that can be set about how a suite is run and judged."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    repeats: fields.Repeats | None = Field(None, description="Trials per case (default 10).")
+    threshold: fields.Rate | None = Field(None, description="Pass rate that a case must reach (default 0.8).")
+    gate: fields.GateName | None = Field(None, description="How a case is judged: wilson, strict or none.")
+    suite_threshold: fields.Rate | None = Field(None, description="Mean pass rate that the suite must reach.")
+    min_stability: fields.Rate | None = Field(None, description="Share of cases that must be stable.")
+    max_failing_cases: fields.FailingCases | None = Field(None, description="Cases that may fail (default 0).")
+    max_error_rate: fields.Rate | None = Field(None, description="Share of trials that may be errors (default 0.1).")
+    min_reliability: fields.Rate | None = Field(None, description="Pass-to-3 that every case must reach.")
+    count_as_failed: fields.ErrorKinds | None = Field(None, description="Error kinds that count as failures.")
+    workers: fields.Workers | None = Field(None, description="Trials in flight at once (default 4).")
+    seed: fields.Seed | None = Field(None, description="Seed of everything random (default 0).")
+    timeout: fields.Seconds | None = Field(None, description="Seconds a trial may take (default 120).")
+    retries: fields.Retries | None = Field(None, description="Further tries after an error (default 2).")
+    retry_on: fields.ErrorKinds | None = Field(None, description="Error kinds tried again (default provider).")
+    rate: fields.RateLimit | None = Field(None, description="At most so many calls, for instance 60/min.")
+    max_cost: fields.Money | None = Field(None, description="US dollars after which no new trial starts.")
+    time_budget: fields.Seconds | None = Field(None, description="Time after which no new trial starts.")
+    repeat_order: Literal["spread", "sequential"] | None = Field(
+        None, description="sequential: never two trials of one case at once."
+    )
+    isolation: Literal["none", "process"] | None = Field(None, description="process: each trial its own process.")
+    workdir: Literal["shared", "copy"] | None = Field(None, description="copy: each trial a fresh copy of the folder.")
+    interpreter: str | None = Field(None, description="Python interpreter for Python targets and checks.")
+
+
+DEFAULTS: Mapping[str, Any] = {
+    "repeats": 10,
+    "threshold": "0.8",
+    "gate": "wilson",
+    "max_failing_cases": 0,
+    "max_error_rate": "0.1",
+    "count_as_failed": [],
+    "workers": 4,
+    "seed": 0,
+    "timeout": 120.0,
+    "retries": 2,
+    "retry_on": ["provider"],
+    "repeat_order": "spread",
+    "isolation": "none",
+    "workdir": "shared",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A setting with the place that decided it."""
+
+    value: Any
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedSettings:
+    """All settings of a run, each from the strongest place that said something."""
+
+    values: Mapping[str, Resolved]
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a setting; None when nobody said anything and there is no default."""
+        return self.values[name].value
+
+    def source(self, name: str) -> Source:
+        """Who decided a setting."""
+        return self.values[name].source
+
+
+def setting_problems(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is wrong with settings given outside a suite file: (name of the setting, sentence) each."""
+    try:
+        Settings.model_validate(dict(values))
+    except ValidationError as error:
+        return [
+            (str(details["loc"][0]), plain_message(details, list(Settings.model_fields))) for details in error.errors()
+        ]
+    return []
+
+
+def resolve(*layers: tuple[Source, Settings]) -> ResolvedSettings:
+    """Put layers of settings together, the strongest first, over the defaults."""
+    values: dict[str, Resolved] = {}
+    for name in Settings.model_fields:
+        resolved = Resolved(DEFAULTS.get(name), "default")
+        for source, layer in layers:
+            value = getattr(layer, name)
+            if value is not None:
+                resolved = Resolved(value, source)
+                break
+        values[name] = resolved
+    return ResolvedSettings(values)
