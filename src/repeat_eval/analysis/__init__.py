@@ -1,0 +1,1 @@
+"""Analysis: from a run to figures, verdicts and a report. Never renders."""

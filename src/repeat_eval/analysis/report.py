@@ -234,7 +234,7 @@ class CaseList(tuple[CaseReport, ...]):
 
     __slots__ = ()
 
-    @overload  # type: ignore[override]
+    @overload
     def __getitem__(self, key: SupportsIndex) -> CaseReport: ...
     @overload
     def __getitem__(self, key: slice) -> tuple[CaseReport, ...]: ...

@@ -50,6 +50,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
         settings: gate settings as written (thresholds keep their text).
         seed: seed of everything random in the run.
         target_fingerprint: model, prompt, tools, settings of the target; one per side, None if unknown.
+        target: what was evaluated, for instance `python:agent:answer`.
         command: the command that was repeated, in command mode.
         tool_version: version of repeat-eval that wrote the file.
         started: RFC 3339 time.
@@ -66,6 +67,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any] = {}
     seed: int = 0
     target_fingerprint: str | None = None
+    target: str | None = None
     command: str | None = None
     tool_version: str | None = None
     started: str | None = None

@@ -1,0 +1,62 @@
+"""The rules that decide verdicts: thresholds as written and as exact fractions, gates, allowances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from repeat_eval.analysis.report import Gate
+from repeat_eval.records.thresholds import parse_threshold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How a run is judged. Rates keep the text that the user wrote; compare with `parse_threshold`.
+
+    Attributes:
+        threshold, gate: hold for cases that do not say otherwise.
+        suite_threshold: mean pass rate that the suite must reach; None for no such gate. Judged by `gate`.
+        min_stability: share of cases that must be stable.
+        max_failing_cases: how many cases may fail.
+        max_error_rate: share of trials that may be errors before the suite is incomplete.
+        min_reliability: pass-to-3 that every case must reach, judged by `gate`.
+        count_as_failed: error kinds that count as failures.
+    """
+
+    threshold: str = "0.8"
+    gate: Gate = "wilson"
+    suite_threshold: str | None = None
+    min_stability: str | None = None
+    max_failing_cases: int = 0
+    max_error_rate: str = "0.1"
+    min_reliability: str | None = None
+    count_as_failed: frozenset[str] = frozenset()
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Rules:
+        """Rules from settings by name; what is missing or None keeps its default."""
+        names = cls.__dataclass_fields__
+        values = {name: settings[name] for name in names if settings.get(name) is not None}
+        if "count_as_failed" in values:
+            values["count_as_failed"] = frozenset(values["count_as_failed"])
+        return cls(**values)
+
+    def as_settings(self) -> dict[str, Any]:
+        """The rules as settings by name, for the header of a run file."""
+        return {
+            "threshold": self.threshold,
+            "gate": self.gate,
+            "suite_threshold": self.suite_threshold,
+            "min_stability": self.min_stability,
+            "max_failing_cases": self.max_failing_cases,
+            "max_error_rate": self.max_error_rate,
+            "min_reliability": self.min_reliability,
+            "count_as_failed": sorted(self.count_as_failed),
+        }
+
+
+def exact(rate: str) -> Fraction:
+    """The exact value of a rate as written; ValueError when it is none."""
+    return parse_threshold(rate)
