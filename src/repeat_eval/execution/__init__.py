@@ -1,0 +1,1 @@
+"""Execution: the scheduler of repeats, its budgets and its progress."""

@@ -1,0 +1,85 @@
+"""One trial from start to end: the target is asked, its answer is graded, and all of it becomes a record."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from repeat_eval.execution.grading import RemoteCheck, grade
+from repeat_eval.records.fingerprints import trial_seed
+from repeat_eval.records.trial import Trial, bounded, clean, one_line, sha256_of
+from repeat_eval.suite.checks.base import Observation
+from repeat_eval.suite.spec import CaseSpec
+from repeat_eval.targets.base import Call, Target, TargetError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCase:
+    """A case with everything decided that its trials need."""
+
+    spec: CaseSpec
+    asked: int
+    timeout: float | None
+    target: Target
+
+
+async def run_trial(case: PlannedCase, repetition: int, run_seed: int, remote: RemoteCheck | None) -> Trial:
+    """Run one trial. Whatever the target or a check does, the result is a trial with one outcome."""
+    spec = case.spec
+    started = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    call = Call(
+        case=spec.id,
+        input=spec.input,
+        repetition=repetition,
+        repeats=case.asked,
+        seed=trial_seed(run_seed, spec.id, repetition),
+        timeout=case.timeout,
+        variables=spec.variables,
+    )
+    begin = time.perf_counter()
+    try:
+        answer, attempts = await case.target.answer(call)
+    except TargetError as error:
+        return Trial(
+            case=spec.id,
+            repetition=repetition,
+            outcome="error",
+            error_kind=error.kind,
+            message=one_line(error.message) or error.kind,
+            duration=round(time.perf_counter() - begin, 6),
+            attempts=getattr(error, "attempts", 1),
+            started=started,
+        )
+    measured = time.perf_counter() - begin
+    duration = measured if answer.duration is None else answer.duration
+    observation = Observation(
+        case=spec.id,
+        repetition=repetition,
+        input=spec.input,
+        answer=answer,
+        duration=duration,
+        expected=spec.expected,
+        variables=spec.variables,
+    )
+    verdict = await grade(observation, spec.checks, remote)
+    text = clean(observation.text)
+    return Trial(
+        case=spec.id,
+        repetition=repetition,
+        outcome=verdict.outcome,
+        error_kind=verdict.error_kind,
+        score=verdict.score,
+        checks=verdict.checks,
+        message=verdict.message,
+        output=bounded(text),
+        output_sha256=sha256_of(text) if text else None,
+        tool_calls=answer.tool_calls,
+        turns=answer.turns,
+        duration=round(duration, 6),
+        cost=answer.cost,
+        tokens=answer.tokens,
+        attempts=attempts,
+        cached=answer.cached,
+        started=started,
+    )
