@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from repeat_eval.records.trial import CheckResult, ErrorKind, Outcome, clean, one_line
 from repeat_eval.suite.checks.base import NoVerdict, Observation, Score
 from repeat_eval.suite.spec import ConfiguredCheck
+from repeat_eval.targets.base import Call
 
-RemoteCheck = Callable[[ConfiguredCheck, Observation], Awaitable[Score]]
+RemoteCheck = Callable[[ConfiguredCheck, Observation, Call], Awaitable[Score]]
 """Judges with a check whose code is not ours, for instance in a worker; raises NoVerdict."""
 
 
@@ -28,7 +29,9 @@ class Grade:
 PASSED_WITHOUT_CHECKS = Grade("passed", None, None, (), None)
 
 
-async def grade(observation: Observation, checks: Sequence[ConfiguredCheck], remote: RemoteCheck | None) -> Grade:
+async def grade(
+    observation: Observation, call: Call, checks: Sequence[ConfiguredCheck], remote: RemoteCheck | None
+) -> Grade:
     """Judge one answer.
 
     A trial passes when all its checks hold. A check that fails makes it fail, whatever the others do; a check without
@@ -41,8 +44,8 @@ async def grade(observation: Observation, checks: Sequence[ConfiguredCheck], rem
     broken: list[str] = []
     for configured in checks:
         try:
-            if configured.check.kind in _REMOTE and remote is not None:
-                score = await remote(configured, observation)
+            if remote is not None and is_remote(configured):
+                score = await remote(configured, observation, call)
             else:
                 score = configured.check.evaluate(observation)
         except NoVerdict as error:
@@ -54,7 +57,9 @@ async def grade(observation: Observation, checks: Sequence[ConfiguredCheck], rem
     return _grade(results, checks, broken)
 
 
-_REMOTE = frozenset({"python"})
+def is_remote(configured: ConfiguredCheck) -> bool:
+    """Whether a check's code is the user's and has to be called in a worker."""
+    return configured.check.kind == "python"
 
 
 def _result(configured: ConfiguredCheck, score: Score) -> CheckResult:

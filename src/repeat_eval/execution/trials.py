@@ -62,7 +62,7 @@ async def run_trial(case: PlannedCase, repetition: int, run_seed: int, remote: R
         expected=spec.expected,
         variables=spec.variables,
     )
-    verdict = await grade(observation, spec.checks, remote)
+    verdict = await grade(observation, call, spec.checks, remote)
     text = clean(observation.text)
     return Trial(
         case=spec.id,

@@ -75,12 +75,17 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunFooter(msgspec.Struct, frozen=True, kw_only=True):
-    """Last line of a run file. Without it, or with `complete` false, the run was interrupted and can be resumed."""
+    """Last line of a run file. Without it, or with `complete` false, the run was interrupted and can be resumed.
+
+    `missing` holds a sentence for each piece of evidence that is missing and belongs to no known case, such as an
+    unreadable results file; if there is any, the run is incomplete whatever its trials say.
+    """
 
     complete: bool
     trials: NotNegativeInt
     stopped: StopReason | None = None
     ended: str | None = None
+    missing: tuple[str, ...] = ()
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):

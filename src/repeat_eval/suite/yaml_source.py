@@ -10,7 +10,7 @@ import re
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -214,13 +214,13 @@ class _Builder:
         self._stack.append(_Open(value, event.anchor))
 
     def _alias(self, event: yaml.AliasEvent, position: Position) -> None:
-        if event.anchor is None or event.anchor not in self._anchors:
-            self._fail(f"uses the alias *{event.anchor}, which no anchor defines", position)
-        known = self._anchors[event.anchor]
+        name = event.anchor or ""
+        if name not in self._anchors:
+            self._fail(f"uses the alias *{name}, which no anchor defines", position)
+        known = self._anchors[name]
         if known is None:
-            self._fail(f"the alias *{event.anchor} stands inside its own anchor", position)
-        else:
-            self._add(known[0], position, known[1])
+            self._fail(f"the alias *{name} stands inside its own anchor", position)
+        self._add(known[0], position, known[1])
 
     def _scalar(self, event: yaml.ScalarEvent, position: Position) -> Any:
         text: str = event.value
@@ -301,7 +301,7 @@ class _Builder:
                         mapping.key_positions[key] = source.key_positions[key]
                         mapping.value_positions[key] = source.value_positions[key]
 
-    def _fail(self, message: str, position: Position) -> None:
+    def _fail(self, message: str, position: Position) -> NoReturn:
         raise UserError(Problem(message, self._name, position.line, position.column))
 
 

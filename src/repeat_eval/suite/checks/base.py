@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-from repeat_eval.records.trial import ToolCall, Tokens
+from repeat_eval.records.trial import Tokens, ToolCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Observation:
             return output
         if output is None:
             return ""
-        import json  # noqa: PLC0415 - only for targets that answer with values
+        import json
 
         return json.dumps(output, ensure_ascii=False)
 
@@ -66,7 +66,7 @@ class Observation:
         output = self.answer.output
         if not isinstance(output, str):
             return output
-        import json  # noqa: PLC0415
+        import json
 
         try:
             return json.loads(output)
@@ -105,6 +105,8 @@ class Check(ABC):
     """The key in the suite file, for instance `contains`."""
     Argument: ClassVar[Any] = Any
     """Type of the value behind the key, validated by pydantic."""
+    takes: ClassVar[str] = ""
+    """The same for people, for instance `a text or a list of texts`; used in error messages."""
 
     def __init__(self, argument: Any) -> None:
         self.argument = argument

@@ -1,0 +1,213 @@
+"""From a plan to something that can run: targets built, wrapped in rate limit and retry, checks bound to workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from repeat_eval.errors import Problem, UserError
+from repeat_eval.execution.grading import RemoteCheck, is_remote
+from repeat_eval.execution.trials import PlannedCase
+from repeat_eval.records.run import CasePlan
+from repeat_eval.records.trial import ErrorKind
+from repeat_eval.suite.checks.base import Observation, Score
+from repeat_eval.suite.settings import ResolvedSettings
+from repeat_eval.suite.spec import CaseSpec, ConfiguredCheck, SuiteSpec, TargetSpec
+from repeat_eval.targets.base import Call, Target
+from repeat_eval.targets.timed import Timed
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything that a run needs.
+
+    `to_start` must be started before and closed after; `remote` judges with the checks whose code is the user's.
+    """
+
+    cases: tuple[PlannedCase, ...]
+    to_start: tuple[Target, ...]
+    remote: RemoteCheck | None
+
+
+@dataclass(slots=True)
+class Workshop:
+    """Builds targets for one side of a run, each distinct one once.
+
+    Attributes:
+        spec: the suite. settings: the run's settings. environ: what children inherit, less what they must not see.
+        on_log: takes what the user's code prints, line by line.
+        function: a target that is in this process already (Python API); it stands for the suite's target.
+    """
+
+    spec: SuiteSpec
+    settings: ResolvedSettings
+    environ: Mapping[str, str]
+    on_log: Callable[[str], None]
+    function: Target | None = None
+    _pool: Any = None
+    _bare: list[tuple[TargetSpec | None, Target]] = field(default_factory=list)
+    _wrapped: dict[tuple[int, int, frozenset[ErrorKind]], Target] = field(default_factory=dict)
+
+    def prepare(self, cases: Sequence[CaseSpec], plans: Sequence[CasePlan]) -> Prepared:
+        """Build everything for these cases.
+
+        Raises:
+            UserError: a case has no target, or a target's settings are wrong.
+        """
+        planned = []
+        problems: list[Problem] = []
+        for case, plan in zip(cases, plans, strict=True):
+            try:
+                target = self._target(case)
+            except UserError as error:
+                problems += [problem for problem in error.problems if problem not in problems]
+                continue
+            timeout = case.timeout or self.settings["timeout"]
+            planned.append(PlannedCase(spec=case, asked=plan.asked, timeout=timeout, target=target))
+        if problems:
+            raise UserError(problems)
+        remote = self._remote(cases)
+        to_start = [target for _, target in self._bare]
+        if self._pool is not None:
+            to_start.append(_PoolAsTarget(self._pool))
+        return Prepared(tuple(planned), tuple(to_start), remote)
+
+    def _target(self, case: CaseSpec) -> Target:
+        spec = case.target or self.spec.target
+        if self.function is not None and case.target is None:
+            spec = None
+        elif spec is None:
+            raise UserError(
+                Problem(
+                    f"the suite {self.spec.name!r} names no target: write `target:` into it, or give one with --target",
+                    str(self.spec.path) if self.spec.path else None,
+                )
+            )
+        retries = case.retries if case.retries is not None else self.settings["retries"]
+        retry_on = case.retry_on if case.retry_on is not None else frozenset(self.settings["retry_on"])
+        bare = self._bare_target(spec)
+        key = (id(bare), retries, retry_on)
+        if key not in self._wrapped:
+            self._wrapped[key] = self._retrying(bare, retries, retry_on)
+        return self._wrapped[key]
+
+    def _retrying(self, target: Target, retries: int, retry_on: frozenset[ErrorKind]) -> Target:
+        if not retries or not retry_on:
+            return target
+        from repeat_eval.targets.retrying import Retrying
+
+        return Retrying(target, retries, retry_on, seed=self.settings["seed"])
+
+    def _bare_target(self, spec: TargetSpec | None) -> Target:
+        for known, target in self._bare:
+            if known is spec or (known is not None and spec is not None and _same(known, spec)):
+                return target
+        if spec is None:
+            assert self.function is not None  # noqa: S101 - see _target
+            target = self.function
+        else:
+            target = _BUILDERS[spec.kind](self, spec)
+        rate = self.settings["rate"]
+        if rate is not None or (spec is not None and spec.kind == "http"):
+            from repeat_eval.targets.rate_limit import RateLimited, parse_rate
+
+            target = RateLimited(Timed(target), parse_rate(rate) if rate is not None else None)
+        else:
+            target = Timed(target)
+        self._bare.append((spec, target))
+        return target
+
+    def pool(self) -> Any:
+        """The workers under the user's interpreter, made when something needs them."""
+        if self._pool is None:
+            from repeat_eval.targets.python_target import find_interpreter
+            from repeat_eval.targets.worker_pool import WorkerPool
+
+            self._pool = WorkerPool(
+                find_interpreter(self.spec.folder, self.settings["interpreter"]),
+                self.spec.folder,
+                workers=self.settings["workers"],
+                environ=self.environ,
+                on_log=self.on_log,
+                isolation="process" if self.settings["isolation"] == "process" else "worker",
+            )
+        return self._pool
+
+    def _remote(self, cases: Sequence[CaseSpec]) -> RemoteCheck | None:
+        """Bind `python:` checks to the workers; None when there are none."""
+        wanted = {check.check.argument: check.check for case in cases for check in case.checks if is_remote(check)}
+        if not wanted:
+            return None
+        from repeat_eval.targets.python_target import PythonCheck
+
+        bound = {reference: PythonCheck(check, self.pool()) for reference, check in wanted.items()}
+
+        async def judge(configured: ConfiguredCheck, observation: Observation, call: Call) -> Score:
+            return await bound[configured.check.argument].judge(observation, call)
+
+        return judge
+
+
+def _same(one: TargetSpec, other: TargetSpec) -> bool:
+    return one.kind == other.kind and bool(one.value == other.value)
+
+
+class _PoolAsTarget:
+    """Starts and closes the pool with the targets; nobody asks it."""
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+
+    async def start(self) -> None:
+        await self._pool.start()
+
+    async def answer(self, call: Call) -> Any:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+
+def _python(workshop: Workshop, spec: TargetSpec) -> Target:
+    from repeat_eval.targets.python_target import PythonTarget
+
+    return PythonTarget(spec.value, workshop.pool())
+
+
+def _command(workshop: Workshop, spec: TargetSpec) -> Target:
+    from repeat_eval.targets.command_target import CommandTarget
+
+    return CommandTarget(
+        spec.value,
+        folder=workshop.spec.folder,
+        environ=workshop.environ,
+        workdir=workshop.settings["workdir"],
+        on_log=workshop.on_log,
+    )
+
+
+def _http(workshop: Workshop, spec: TargetSpec) -> Target:
+    from repeat_eval.targets.http_settings import HttpSettings, HttpSettingsError
+    from repeat_eval.targets.http_target import HttpTarget
+
+    try:
+        settings = HttpSettings.from_mapping(spec.value, workshop.environ)
+    except HttpSettingsError as error:
+        problems = []
+        for path, message in error.problems:
+            key = ".".join(str(step) for step in ("http", *path))
+            if spec.source is None:
+                problems.append(Problem(f"`{key}` {message}"))
+                continue
+            position = spec.source.place((*spec.path, "http", *path))
+            problems.append(Problem(f"`{key}` {message}", spec.source.file, position.line, position.column))
+        raise UserError(problems) from None
+    return HttpTarget(settings, workers=workshop.settings["workers"])
+
+
+_BUILDERS: Mapping[str, Callable[[Workshop, TargetSpec], Target]] = {
+    "python": _python,
+    "command": _command,
+    "http": _http,
+}

@@ -1,0 +1,176 @@
+"""What people see while trials run: a live bar in a terminal, plain lines in logs, nothing with --quiet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+from repeat_eval.records.trial import Trial
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
+
+LINE_SECONDS = 10.0
+
+
+class Progress(Protocol):
+    """Follows a run. `start` once, `trial` for each that ends, `stop` at the end whatever happened."""
+
+    def start(self, total: int, done: int) -> None:
+        """So many trials are wanted, so many are done already."""
+
+    def trial(self, trial: Trial) -> None:
+        """A trial ended."""
+
+    def stop(self) -> None:
+        """No more trials."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    def start(self, total: int, done: int) -> None:
+        """Shows nothing."""
+
+    def trial(self, trial: Trial) -> None:
+        """Shows nothing."""
+
+    def stop(self) -> None:
+        """Shows nothing."""
+
+
+class Counter:
+    """Counts what ended, and tells time left and money spent in words."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self.total = self.done = self.failed = self.errors = 0
+        self.cost: float | None = None
+        self._begin, self._first = clock(), 0
+
+    def start(self, total: int, done: int) -> None:
+        """Start counting."""
+        self.total, self.done, self._first, self._begin = total, done, done, self._clock()
+
+    def trial(self, trial: Trial) -> None:
+        """Count a trial."""
+        self.done += 1
+        self.failed += trial.outcome == "failed"
+        self.errors += trial.outcome == "error"
+        if trial.cost is not None:
+            self.cost = (self.cost or 0.0) + trial.cost
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return self._clock() - self._begin
+
+    def left(self) -> float | None:
+        """Estimated seconds left; None before anything ended."""
+        fresh = self.done - self._first
+        return self.elapsed / fresh * (self.total - self.done) if fresh else None
+
+    def text(self) -> str:
+        """Everything in one line."""
+        parts = [f"{self.done}/{self.total} trials"]
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        if self.errors:
+            parts.append(f"{self.errors} errors")
+        if self.cost is not None:
+            parts.append(f"${self.cost:.2f}")
+        left = self.left()
+        if left is not None and self.done < self.total:
+            parts.append(f"about {_seconds(left)} left")
+        return ", ".join(parts)
+
+
+def _seconds(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+class Lines:
+    """A plain line now and then, for logs: each tenth of the trials, but not more often than every ten seconds."""
+
+    def __init__(
+        self, stream: TextIO, clock: Callable[[], float] = time.monotonic, every: float = LINE_SECONDS
+    ) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._every = every
+        self._last = clock()
+        self._counter = Counter(clock)
+
+    def start(self, total: int, done: int) -> None:
+        """Say how much there is to do."""
+        self._counter.start(total, done)
+        self._last = self._clock()
+        kept = f", {done} are there already" if done else ""
+        self._say(f"running {total - done} trials{kept}")
+
+    def trial(self, trial: Trial) -> None:
+        """Say how far it is, if it is time."""
+        self._counter.trial(trial)
+        if self._clock() - self._last >= self._every:
+            self._last = self._clock()
+            self._say(self._counter.text())
+
+    def stop(self) -> None:
+        """Say how it ended."""
+        self._say(f"{self._counter.text()} in {_seconds(self._counter.elapsed)}")
+
+    def _say(self, text: str) -> None:
+        self._stream.write(f"repeat-eval: {text}\n")
+        self._stream.flush()
+
+
+class Bar:
+    """A live bar in a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._counter = Counter()
+        self._progress: RichProgress | None = None
+        self._task: TaskID | None = None
+        self._drawn = 0.0
+
+    def start(self, total: int, done: int) -> None:
+        """Draw the bar."""
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        self._counter.start(total, done)
+        self._progress = Progress(
+            TextColumn("[cyan]trials[/]"),
+            BarColumn(bar_width=32),
+            TextColumn("{task.fields[text]}", markup=False),
+            console=self._console,
+            transient=True,
+            refresh_per_second=8,
+        )
+        self._task = self._progress.add_task("trials", total=total, completed=done, text=self._counter.text())
+        self._progress.start()
+
+    def trial(self, trial: Trial) -> None:
+        """Move the bar, at most a dozen times a second."""
+        self._counter.trial(trial)
+        now = time.monotonic()
+        if now - self._drawn > 0.08 and self._progress is not None and self._task is not None:
+            self._drawn = now
+            self._progress.update(self._task, completed=self._counter.done, text=self._counter.text())
+
+    def stop(self) -> None:
+        """Remove the bar."""
+        if self._progress is not None:
+            self._progress.stop()
+
+
+def choose_progress(console: Any, *, quiet: bool) -> Progress:
+    """A bar for a terminal, lines for anything else, nothing when quiet."""
+    if quiet:
+        return Silent()
+    return Bar(console) if console.is_terminal else Lines(console.file)

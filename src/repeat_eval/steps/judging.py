@@ -1,0 +1,44 @@
+"""Settings into rules, and a run into a report with the settings that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from repeat_eval.analysis.analyse import analyse
+from repeat_eval.analysis.report import Report, Setting
+from repeat_eval.analysis.rules import Rules
+from repeat_eval.errors import UserError
+from repeat_eval.records.run import Run
+from repeat_eval.suite.settings import ResolvedSettings, Settings, setting_problems
+from repeat_eval.version import __version__
+
+GATE_SETTINGS = tuple(Rules.__dataclass_fields__)
+
+
+def rules_of(settings: ResolvedSettings) -> Rules:
+    """The rules that these settings make."""
+    return Rules.from_settings({name: settings[name] for name in GATE_SETTINGS})
+
+
+def settings_of_run(run: Run) -> Settings:
+    """The gate settings that a run file was written with, as a layer; UserError when they are not valid."""
+    written = {
+        name: value for name, value in run.header.settings.items() if name in GATE_SETTINGS and value is not None
+    }
+    problems = setting_problems(written)
+    if problems:
+        raise UserError("the run file's settings are not valid: " + "; ".join(text for _, text in problems))
+    return Settings.model_validate(written)
+
+
+def report_of(run: Run, settings: ResolvedSettings, *, wall: float | None = None, files: Iterable[str] = ()) -> Report:
+    """Judge a run by the rules of these settings."""
+    shown = {
+        name: Setting(resolved.value, resolved.source)
+        for name, resolved in settings.values.items()
+        if resolved.value is not None
+    }
+    return analyse(run, rules_of(settings), settings=shown, wall=wall, files=files)
+
+
+TOOL_VERSION = __version__

@@ -1,0 +1,163 @@
+"""The output folder of a run: its lock, its run file new or resumed, its log, and the trials as they come in."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from repeat_eval.errors import Problem, UserError
+from repeat_eval.records.journal import Journal, looks_like_run_file, open_run
+from repeat_eval.records.lock import writer_lock
+from repeat_eval.records.resume import refusals, trials_to_keep
+from repeat_eval.records.run import Run, RunFooter, RunHeader, StopReason
+from repeat_eval.records.trial import Trial
+from repeat_eval.steps.request import Request
+from repeat_eval.steps.scrubbing import scrub_trial
+
+RUN_FILE = "run.jsonl"
+LOG_FILE = "target.log"
+MAX_LOG_BYTES = 20_000_000
+
+
+def now() -> str:
+    """The time as RFC 3339 writes it."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+class Recording:
+    """The trials of a run in the making, in memory and, if there is an output folder, in its run file."""
+
+    def __init__(self, header: RunHeader, kept: tuple[Trial, ...], journal: Journal | None, request: Request) -> None:
+        from repeat_eval.targets.environment import Scrubber
+
+        self.header = header
+        self.kept = kept
+        """Trials of the interrupted run that is being resumed, without its errors."""
+        self._trials = {trial.key: trial for trial in kept}
+        self._old_errors: set[tuple[str, int]] = set()
+        self._journal = journal
+        self._scrub = Scrubber(request.environ).scrub
+        self._progress = request.progress
+        self._begin = time.perf_counter()
+
+    def note_old_errors(self, errors: set[tuple[str, int]], trials: dict[tuple[str, int], Trial]) -> None:
+        """Errors of the interrupted run hold until they are tried again."""
+        self._old_errors = errors
+        for key, trial in trials.items():
+            self._trials.setdefault(key, trial)
+
+    def add(self, trial: Trial) -> None:
+        """Take a trial that ended: scrub it, write it, count it."""
+        trial = scrub_trial(trial, self._scrub)
+        key = trial.key
+        if self._journal is not None:
+            self._journal.append(trial, supersedes=key in self._old_errors)
+        self._old_errors.discard(key)
+        self._trials[key] = trial
+        self._progress.trial(trial)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials so far."""
+        return tuple(self._trials.values())
+
+    @property
+    def wall(self) -> float:
+        """Seconds since the recording began."""
+        return time.perf_counter() - self._begin
+
+    def finish(
+        self, *, stopped: StopReason | None = None, missing: tuple[str, ...] = (), warnings: tuple[str, ...] = ()
+    ) -> Run:
+        """Write the footer, and give the run."""
+        footer = RunFooter(
+            complete=stopped is None, trials=len(self._trials), stopped=stopped, ended=now(), missing=missing
+        )
+        if self._journal is not None:
+            self._journal.finish(footer)
+        return Run(header=self.header, trials=self.trials, footer=footer, warnings=warnings)
+
+
+@contextlib.contextmanager
+def recording(header: RunHeader, request: Request) -> Iterator[Recording]:
+    """Open the output folder and its run file for a run of `header`.
+
+    Raises:
+        UserError: the folder cannot be written, another process is writing there, an unfinished run is there and
+            neither resume nor fresh was asked for, or the run there cannot be resumed as this one.
+    """
+    if request.out is None:
+        yield Recording(header, (), None, request)
+        return
+    try:
+        request.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(Problem(f"cannot be made: {error.strerror}", str(request.out))) from None
+    with writer_lock(request.out):
+        journal, opened = _journal(request.out / RUN_FILE, header, request)
+        if opened is None:
+            made = Recording(header, (), journal, request)
+        else:
+            made = Recording(header, trials_to_keep(opened), journal, request)
+            errors = {trial.key: trial for trial in opened.trials if trial.outcome == "error"}
+            made.note_old_errors(set(errors), errors)
+        with journal:
+            yield made
+
+
+def _journal(path: Path, header: RunHeader, request: Request) -> tuple[Journal, Run | None]:
+    try:
+        exists = path.exists() and path.stat().st_size > 0
+        if exists and not looks_like_run_file(path):
+            raise UserError(Problem("is there and is no run file; it is not overwritten", str(path)))
+        if not exists or request.fresh:
+            return Journal.create(path, header), None
+        if request.resume:
+            opened = open_run(path)
+            reasons = refusals(opened.run.header, header)
+            if reasons:
+                shown = reasons[:10] + ([f"and {len(reasons) - 10} more differences"] if len(reasons) > 10 else [])
+                raise UserError([Problem(f"cannot be resumed: {reason}", str(path)) for reason in shown])
+            for warning in opened.run.warnings:
+                request.say(warning)
+            return Journal.resume(path, opened), opened.run
+        try:
+            finished = open_run(path).run.complete
+        except UserError:
+            finished = True
+        if not finished:
+            raise UserError(
+                Problem("holds an unfinished run: go on with --resume, or throw it away with --fresh", str(path))
+            )
+        return Journal.create(path, header), None
+    except OSError as error:
+        raise UserError(Problem(f"cannot be written: {error.strerror}", str(path))) from None
+
+
+@contextlib.contextmanager
+def target_log(request: Request) -> Iterator[Callable[[str], None]]:
+    """Where what the user's code prints goes: scrubbed and bounded, into the log beside the run file."""
+    if request.out is None:
+        yield lambda line: None
+        return
+    from repeat_eval.targets.environment import Scrubber
+
+    scrub = Scrubber(request.environ).scrub
+    path = request.out / LOG_FILE
+    written = 0
+    with path.open("w", encoding="utf-8", errors="replace") as file:
+
+        def write(line: str) -> None:
+            nonlocal written
+            if written > MAX_LOG_BYTES:
+                return
+            text = scrub(line.rstrip("\n")) + "\n"
+            written += len(text)
+            file.write(text if written <= MAX_LOG_BYTES else "… the log is cut here\n")
+
+        yield write
+    if written == 0:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,55 @@
+"""What is asked for: the arguments of a run or a report, whoever gives them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from repeat_eval.execution.progress import Progress, Silent
+from repeat_eval.suite.settings import Settings
+
+Duplicates = Literal["ask", "repeats", "retries", "error"]
+
+
+def _ignore(text: str) -> None:
+    """Default for `say`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A run or a report that somebody asks for.
+
+    Attributes:
+        suite: suite file to run. command: command line to repeat. results: globs of result files to read.
+        options, variables: settings given as options and as environment variables.
+        target: a target that stands for the suite's own.
+        cases, tags: which cases; empty means all.
+        out: folder for the run file and the reports; None writes nothing.
+        resume: go on with an unfinished run. fresh: throw an unfinished run away.
+        name: name of the suite in command and results mode.
+        duplicates: what equal names within one results file mean.
+        junit_strict: leave out the properties that JUnit schemas do not allow.
+        environ: the environment that the user's code inherits, less what it must not see.
+        progress: follows the run. say: takes what the user should hear while it goes on.
+    """
+
+    suite: Path | None = None
+    command: str | None = None
+    results: tuple[str, ...] = ()
+    options: Settings = field(default_factory=Settings)
+    variables: Settings = field(default_factory=Settings)
+    target: str | None = None
+    cases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    out: Path | None = None
+    resume: bool = False
+    fresh: bool = False
+    name: str | None = None
+    duplicates: Duplicates = "ask"
+    junit_strict: bool = False
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    progress: Progress = field(default_factory=Silent)
+    say: Callable[[str], None] = _ignore
