@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from repeat_eval.records.trial import Trial
-
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as RichProgress
@@ -17,25 +15,25 @@ LINE_SECONDS = 10.0
 
 
 class Progress(Protocol):
-    """Follows a run. `start` once, `trial` for each that ends, `stop` at the end whatever happened."""
+    """Follows a run. `start` once, `step` for each trial (or run of a command) that ends, `stop` at the end."""
 
-    def start(self, total: int, done: int) -> None:
-        """So many trials are wanted, so many are done already."""
+    def start(self, total: int, done: int, unit: str = "trials") -> None:
+        """So many are wanted, so many are done already."""
 
-    def trial(self, trial: Trial) -> None:
-        """A trial ended."""
+    def step(self, *, failed: bool = False, error: bool = False, cost: float | None = None) -> None:
+        """One ended."""
 
     def stop(self) -> None:
-        """No more trials."""
+        """No more."""
 
 
 class Silent:
     """Shows nothing."""
 
-    def start(self, total: int, done: int) -> None:
+    def start(self, total: int, done: int, unit: str = "trials") -> None:
         """Shows nothing."""
 
-    def trial(self, trial: Trial) -> None:
+    def step(self, *, failed: bool = False, error: bool = False, cost: float | None = None) -> None:
         """Shows nothing."""
 
     def stop(self) -> None:
@@ -49,19 +47,21 @@ class Counter:
         self._clock = clock
         self.total = self.done = self.failed = self.errors = 0
         self.cost: float | None = None
+        self.unit = "trials"
         self._begin, self._first = clock(), 0
 
-    def start(self, total: int, done: int) -> None:
+    def start(self, total: int, done: int, unit: str) -> None:
         """Start counting."""
+        self.unit = unit
         self.total, self.done, self._first, self._begin = total, done, done, self._clock()
 
-    def trial(self, trial: Trial) -> None:
-        """Count a trial."""
+    def step(self, *, failed: bool, error: bool, cost: float | None) -> None:
+        """Count one that ended."""
         self.done += 1
-        self.failed += trial.outcome == "failed"
-        self.errors += trial.outcome == "error"
-        if trial.cost is not None:
-            self.cost = (self.cost or 0.0) + trial.cost
+        self.failed += failed
+        self.errors += error
+        if cost is not None:
+            self.cost = (self.cost or 0.0) + cost
 
     @property
     def elapsed(self) -> float:
@@ -75,7 +75,7 @@ class Counter:
 
     def text(self) -> str:
         """Everything in one line."""
-        parts = [f"{self.done}/{self.total} trials"]
+        parts = [f"{self.done}/{self.total} {self.unit}"]
         if self.failed:
             parts.append(f"{self.failed} failed")
         if self.errors:
@@ -106,16 +106,16 @@ class Lines:
         self._last = clock()
         self._counter = Counter(clock)
 
-    def start(self, total: int, done: int) -> None:
+    def start(self, total: int, done: int, unit: str = "trials") -> None:
         """Say how much there is to do."""
-        self._counter.start(total, done)
+        self._counter.start(total, done, unit)
         self._last = self._clock()
         kept = f", {done} are there already" if done else ""
-        self._say(f"running {total - done} trials{kept}")
+        self._say(f"running {total - done} {unit}{kept}")
 
-    def trial(self, trial: Trial) -> None:
+    def step(self, *, failed: bool = False, error: bool = False, cost: float | None = None) -> None:
         """Say how far it is, if it is time."""
-        self._counter.trial(trial)
+        self._counter.step(failed=failed, error=error, cost=cost)
         if self._clock() - self._last >= self._every:
             self._last = self._clock()
             self._say(self._counter.text())
@@ -139,25 +139,25 @@ class Bar:
         self._task: TaskID | None = None
         self._drawn = 0.0
 
-    def start(self, total: int, done: int) -> None:
+    def start(self, total: int, done: int, unit: str = "trials") -> None:
         """Draw the bar."""
         from rich.progress import BarColumn, Progress, TextColumn
 
-        self._counter.start(total, done)
+        self._counter.start(total, done, unit)
         self._progress = Progress(
-            TextColumn("[cyan]trials[/]"),
+            TextColumn(f"[cyan]{unit}[/]"),
             BarColumn(bar_width=32),
             TextColumn("{task.fields[text]}", markup=False),
             console=self._console,
             transient=True,
             refresh_per_second=8,
         )
-        self._task = self._progress.add_task("trials", total=total, completed=done, text=self._counter.text())
+        self._task = self._progress.add_task(unit, total=total, completed=done, text=self._counter.text())
         self._progress.start()
 
-    def trial(self, trial: Trial) -> None:
+    def step(self, *, failed: bool = False, error: bool = False, cost: float | None = None) -> None:
         """Move the bar, at most a dozen times a second."""
-        self._counter.trial(trial)
+        self._counter.step(failed=failed, error=error, cost=cost)
         now = time.monotonic()
         if now - self._drawn > 0.08 and self._progress is not None and self._task is not None:
             self._drawn = now

@@ -10,7 +10,6 @@ from repeat_eval.analysis.rules import Rules
 from repeat_eval.errors import UserError
 from repeat_eval.records.run import Run
 from repeat_eval.suite.settings import ResolvedSettings, Settings, setting_problems
-from repeat_eval.version import __version__
 
 GATE_SETTINGS = tuple(Rules.__dataclass_fields__)
 
@@ -39,6 +38,3 @@ def report_of(run: Run, settings: ResolvedSettings, *, wall: float | None = None
         if resolved.value is not None
     }
     return analyse(run, rules_of(settings), settings=shown, wall=wall, files=files)
-
-
-TOOL_VERSION = __version__

@@ -16,6 +16,7 @@ from repeat_eval.records.run import Run, RunFooter, RunHeader, StopReason
 from repeat_eval.records.trial import Trial
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.scrubbing import scrub_trial
+from repeat_eval.targets.environment import Scrubber
 
 RUN_FILE = "run.jsonl"
 LOG_FILE = "target.log"
@@ -31,8 +32,6 @@ class Recording:
     """The trials of a run in the making, in memory and, if there is an output folder, in its run file."""
 
     def __init__(self, header: RunHeader, kept: tuple[Trial, ...], journal: Journal | None, request: Request) -> None:
-        from repeat_eval.targets.environment import Scrubber
-
         self.header = header
         self.kept = kept
         """Trials of the interrupted run that is being resumed, without its errors."""
@@ -40,7 +39,8 @@ class Recording:
         self._old_errors: set[tuple[str, int]] = set()
         self._journal = journal
         self._scrub = Scrubber(request.environ).scrub
-        self._progress = request.progress
+        # In command mode progress counts runs of the command, which the caller does.
+        self._progress = request.progress if header.source != "command" else None
         self._begin = time.perf_counter()
 
     def note_old_errors(self, errors: set[tuple[str, int]], trials: dict[tuple[str, int], Trial]) -> None:
@@ -57,7 +57,8 @@ class Recording:
             self._journal.append(trial, supersedes=key in self._old_errors)
         self._old_errors.discard(key)
         self._trials[key] = trial
-        self._progress.trial(trial)
+        if self._progress is not None:
+            self._progress.step(failed=trial.outcome == "failed", error=trial.outcome == "error", cost=trial.cost)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -143,8 +144,6 @@ def target_log(request: Request) -> Iterator[Callable[[str], None]]:
     if request.out is None:
         yield lambda line: None
         return
-    from repeat_eval.targets.environment import Scrubber
-
     scrub = Scrubber(request.environ).scrub
     path = request.out / LOG_FILE
     written = 0

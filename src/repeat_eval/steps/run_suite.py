@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from repeat_eval.execution.run_trials import run_trials, started
 from repeat_eval.execution.stopping import Stop, signals_stop
 from repeat_eval.records.revision import commit_of
 from repeat_eval.records.run import RunHeader, Selection
-from repeat_eval.steps.judging import TOOL_VERSION, report_of, rules_of
+from repeat_eval.reports.registry import preload
+from repeat_eval.steps.judging import report_of, rules_of
 from repeat_eval.steps.recording import Recording, now, recording, target_log
 from repeat_eval.steps.request import Request
 from repeat_eval.suite.load import load_suite, target_from_text
@@ -22,6 +24,7 @@ from repeat_eval.suite.selection import nothing_selected, select
 from repeat_eval.suite.settings import ResolvedSettings, resolve
 from repeat_eval.suite.spec import CaseSpec, SuiteSpec
 from repeat_eval.targets.base import Target
+from repeat_eval.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +54,7 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Targ
     settings = resolve(("option", request.options), ("variable", request.variables), ("suite", spec.settings))
     cases = select(spec.cases, request.cases, request.tags)
     header = _header(spec, cases, settings, request, in_process=function is not None)
-    preload = threading.Thread(target=_load_reports, daemon=True)
-    preload.start()
+    loading = load_reports_meanwhile()
     with recording(header, request) as record, target_log(request) as on_log:
         workshop = Workshop(spec, settings, request.environ, on_log, function)
         prepared = workshop.prepare(cases, header.cases)
@@ -61,13 +63,11 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Targ
         warnings = _cost_warnings(settings, stop, record)
         run = record.finish(stopped=stop.reason, warnings=warnings)
         wall = record.wall
-    preload.join()
+    loading.join()
     return Finished(report_of(run, settings, wall=wall), record)
 
 
 def _with_target(spec: SuiteSpec, text: str) -> SuiteSpec:
-    import dataclasses
-
     return dataclasses.replace(spec, target=target_from_text(text))
 
 
@@ -88,7 +88,7 @@ def _header(
         seed=settings["seed"],
         target_fingerprint=None if in_process else fingerprint_targets(spec, cases),
         target="a function of this process" if in_process else describe_target(spec.target),
-        tool_version=TOOL_VERSION,
+        tool_version=__version__,
         started=now(),
         warnings=tuple(warnings),
     )
@@ -121,8 +121,8 @@ def _cost_warnings(settings: ResolvedSettings, stop: Stop, record: Recording) ->
     return ()
 
 
-def _load_reports() -> None:
-    """Load what renders reports while the first trials run: it costs time and nothing else."""
-    import repeat_eval.reports.registry
-
-    repeat_eval.reports.registry.preload()
+def load_reports_meanwhile() -> threading.Thread:
+    """Load what renders reports while the first trials run; join the thread before rendering."""
+    thread = threading.Thread(target=preload, daemon=True)
+    thread.start()
+    return thread

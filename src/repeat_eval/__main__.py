@@ -1,0 +1,21 @@
+"""The program: `repeat-eval` and `python -m repeat_eval`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    if sys.argv[1:] in (["--version"], ["-V"]):
+        from repeat_eval.version import __version__
+
+        sys.stdout.write(f"repeat-eval {__version__}\n")
+        return
+    from repeat_eval.cli.main import run
+
+    sys.exit(run())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The terminal's entry: options in, reports and an exit code out."""

@@ -1,0 +1,116 @@
+"""Options that several commands share, each with an environment variable REPEAT_EVAL_…, and how they become settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from repeat_eval.errors import Problem, UserError
+from repeat_eval.suite.settings import Settings, setting_problems
+
+PREFIX = "REPEAT_EVAL_"
+
+
+def option(*names: str, **kwargs: Any) -> Callable[[Any], Any]:
+    """A click option with its environment variable, made from its long name."""
+    long = next(name for name in names if name.startswith("--")).split("/")[0]
+    kwargs.setdefault("envvar", PREFIX + long[2:].upper().replace("-", "_"))
+    return click.option(*names, **kwargs)
+
+
+GATE_OPTIONS = (
+    option("--threshold", metavar="RATE", help="Pass rate that a case must reach (default 0.8)."),
+    option("--gate", metavar="wilson|strict|none", help="How a case is judged (default wilson)."),
+    option("--strict-threshold", is_flag=True, help="The same as --gate strict."),
+    option("--suite-threshold", metavar="RATE", help="Mean pass rate that the suite must reach."),
+    option("--min-stability", metavar="RATE", help="Share of cases that must be stable."),
+    option("--min-reliability", metavar="RATE", help="Pass-to-3 that every case must reach."),
+    option("--max-failing-cases", metavar="N", help="Cases that may fail (default 0)."),
+    option("--max-error-rate", metavar="RATE", help="Share of trials that may be errors (default 0.1)."),
+    option("--count-as-failed", metavar="KINDS", help="Error kinds that count as failures, e.g. crash,timeout."),
+)
+
+RUN_OPTIONS = (
+    option("--repeats", "-n", metavar="N", help="Trials per case; overrides every case."),
+    option("--workers", "-w", metavar="W", help="Trials in flight at once (default 4; 1 with --command)."),
+    option("--seed", metavar="SEED", help="Seed of everything random (default 0)."),
+    option("--timeout", metavar="TIME", help="How long a trial may take, e.g. 30s (default 120s)."),
+    option("--retries", metavar="N", help="Further tries after an error (default 2)."),
+    option("--retry-on", metavar="KINDS", help="Error kinds tried again (default provider)."),
+    option("--rate", metavar="RATE", help="At most so many calls, e.g. 60/min."),
+    option("--max-cost", metavar="USD", help="Start no trial after this many dollars were spent."),
+    option("--time-budget", metavar="TIME", help="Start no trial after this time, e.g. 20m."),
+    option("--repeat-order", metavar="spread|sequential", help="sequential: never two trials of a case at once."),
+    option("--isolation", metavar="none|process", help="process: each trial its own process."),
+    option("--workdir", metavar="shared|copy", help="copy: each trial in a fresh copy of the folder."),
+    option("--python", "interpreter", metavar="PATH", help="Python for the suite's functions (default: its .venv)."),
+)
+
+SHOW_OPTIONS = (
+    option("--quiet", "-q", is_flag=True, help="Only errors and the verdict."),
+    option("--no-color", is_flag=True, help="No colours; NO_COLOR does the same."),
+    option("--all-cases", is_flag=True, help="Show every case in the terminal, also many stable ones."),
+    option("--junit-strict", is_flag=True, help="JUnit without properties in testcases, for strict consumers."),
+    option("--explain-settings", is_flag=True, help="Say where each setting's value comes from."),
+)
+
+
+def with_options(*groups: tuple[Callable[[Any], Any], ...]) -> Callable[[Any], Any]:
+    """Add groups of options to a command."""
+
+    def add(function: Any) -> Any:
+        for group in reversed(groups):
+            for decorate in reversed(group):
+                function = decorate(function)
+        return function
+
+    return add
+
+
+def settings_from(ctx: click.Context, values: dict[str, Any]) -> tuple[Settings, Settings]:
+    """Sort the options of a command into settings given on the command line and in variables.
+
+    Args:
+        ctx: tells where each value came from.
+        values: the command's parameters by name.
+
+    Returns:
+        Settings from options, settings from variables.
+
+    Raises:
+        UserError: values that no setting allows, all of them at once.
+    """
+    layers: dict[ParameterSource, dict[str, Any]] = {ParameterSource.COMMANDLINE: {}, ParameterSource.ENVIRONMENT: {}}
+    if values.get("strict_threshold"):
+        source = ctx.get_parameter_source("strict_threshold")
+        if source in layers:
+            layers[source]["gate"] = "strict"
+    for name in Settings.model_fields:
+        value = values.get(name)
+        source = ctx.get_parameter_source(name) if name in values else None
+        if value is None or source not in layers:
+            continue
+        if layers[source].get("gate", value) != value and name == "gate":
+            raise UserError(f"--strict-threshold is --gate strict; found --gate {value} as well")
+        layers[source][name] = value
+    problems = []
+    for source, layer in layers.items():
+        for name, text in setting_problems(layer):
+            shown = _shown(name, source)
+            problems.append(Problem(text.replace(f"`{name}`", shown, 1)))
+    if problems:
+        raise UserError(problems)
+    return (
+        Settings.model_validate(layers[ParameterSource.COMMANDLINE]),
+        Settings.model_validate(layers[ParameterSource.ENVIRONMENT]),
+    )
+
+
+def _shown(name: str, source: ParameterSource) -> str:
+    option_name = "python" if name == "interpreter" else name
+    if source is ParameterSource.ENVIRONMENT:
+        return PREFIX + option_name.upper()
+    return "--" + option_name.replace("_", "-")

@@ -1,0 +1,53 @@
+"""`repeat-eval report`: report from files without running anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from repeat_eval.cli.options import GATE_OPTIONS, SHOW_OPTIONS, option, settings_from, with_options
+from repeat_eval.cli.show import Screen
+from repeat_eval.steps.read_results import report_from
+from repeat_eval.steps.request import Request
+from repeat_eval.steps.write_reports import write_reports
+
+
+@click.command("report")
+@click.argument("files", nargs=-1, required=True)
+@option("--repeats", "-n", metavar="N", help="Trials asked for per case, for other tools' results.")
+@option("--name", metavar="NAME", help="Name of the suite, for other tools' results.")
+@option(
+    "--duplicates",
+    type=click.Choice(["ask", "repeats", "retries", "error"]),
+    default="ask",
+    show_default=True,
+    help="What equal names within one results file are.",
+)
+@option("--out", "-o", type=click.Path(path_type=Path, file_okay=False), help="Folder for the reports (default: none).")
+@with_options(GATE_OPTIONS, SHOW_OPTIONS)
+@click.pass_context
+def command(ctx: click.Context, files: tuple[str, ...], **values: Any) -> int:
+    """Report from FILES: one run file (run.jsonl), one report.json, or other tools' results.
+
+    A run file is judged anew: by the rules it was run with, or by the options given here.
+    """
+    options, variables = settings_from(ctx, values)
+    screen = Screen(quiet=values["quiet"], no_color=values["no_color"], all_cases=values["all_cases"])
+    request = Request(
+        results=files,
+        options=options,
+        variables=variables,
+        out=values["out"],
+        name=values["name"],
+        duplicates=values["duplicates"],
+        junit_strict=values["junit_strict"],
+    )
+    report = report_from(files, request)
+    if values["explain_settings"]:
+        for name, setting in report.settings.items():
+            click.echo(f"{name:<18} {setting.value!s:<12} {setting.source}", err=True)
+    written = write_reports(report, request)
+    screen.show(report, written)
+    return report.exit_code

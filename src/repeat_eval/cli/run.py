@@ -1,0 +1,103 @@
+"""`repeat-eval run`: run a suite, repeat a command, or read results; judge and report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from repeat_eval.cli.options import GATE_OPTIONS, RUN_OPTIONS, SHOW_OPTIONS, option, settings_from, with_options
+from repeat_eval.cli.show import Screen
+from repeat_eval.errors import UserError
+from repeat_eval.execution.progress import choose_progress
+from repeat_eval.steps.request import Request
+from repeat_eval.steps.run_suite import Finished, run_suite
+from repeat_eval.steps.write_reports import write_reports
+
+DEFAULT_OUT = "repeat-eval-report"
+
+
+@click.command("run")
+@click.argument("suite", required=False, type=click.Path(path_type=Path))
+@option("--command", "command_line", metavar="LINE", help="Repeat this command; {results} is its results file.")
+@option("--results", metavar="GLOB", multiple=True, help="Read result files that exist already; may be repeated.")
+@option("--target", metavar="TARGET", help="python:module:function, command:LINE or a URL, instead of the suite's.")
+@option("--case", "cases", metavar="GLOB", multiple=True, help="Only cases whose id matches; may be repeated.")
+@option("--tag", "tags", metavar="TAG", multiple=True, help="Only cases with this tag; may be repeated.")
+@option("--name", metavar="NAME", help="Name of the suite with --command and --results.")
+@option(
+    "--duplicates",
+    type=click.Choice(["ask", "repeats", "retries", "error"]),
+    default="ask",
+    show_default=True,
+    help="What equal names within one results file are.",
+)
+@option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=DEFAULT_OUT,
+    show_default=True,
+    help="Folder for run.jsonl and the reports.",
+)
+@option("--resume", is_flag=True, help="Go on with the unfinished run in --out.")
+@option("--fresh", is_flag=True, help="Throw the unfinished run in --out away.")
+@with_options(RUN_OPTIONS, GATE_OPTIONS, SHOW_OPTIONS)
+@click.pass_context
+def command(ctx: click.Context, suite: Path | None, **values: Any) -> int:
+    """Run SUITE (a YAML file), repeat a --command, or read --results; judge and report.
+
+    \b
+      repeat-eval run evals/refunds.yaml
+      repeat-eval run evals/refunds.yaml --repeats 20 --case 'escalates_*'
+      repeat-eval run --command 'pytest evals --junitxml {results}' --repeats 10
+      repeat-eval run --results 'out/**/*.xml' --repeats 10
+
+    Every option can also be given as an environment variable REPEAT_EVAL_…, for instance REPEAT_EVAL_REPEATS=20.
+    """
+    command_line, results = values["command_line"], values["results"]
+    given = [what for what in (suite and "SUITE", command_line and "--command", results and "--results") if what]
+    if len(given) != 1:
+        found = " and ".join(str(what) for what in given) or "none of them"
+        raise UserError(f"give exactly one of SUITE, --command and --results; found {found}")
+    if values["resume"] and values["fresh"]:
+        raise UserError("--resume goes on with a run and --fresh throws it away: give one of them")
+    options, variables = settings_from(ctx, values)
+    screen = Screen(quiet=values["quiet"], no_color=values["no_color"], all_cases=values["all_cases"])
+    request = Request(
+        suite=suite,
+        command=command_line,
+        results=tuple(results),
+        options=options,
+        variables=variables,
+        target=values["target"],
+        cases=values["cases"],
+        tags=values["tags"],
+        out=values["out"],
+        resume=values["resume"],
+        fresh=values["fresh"],
+        name=values["name"],
+        duplicates=values["duplicates"],
+        junit_strict=values["junit_strict"],
+        progress=choose_progress(screen.progress_console, quiet=screen.quiet),
+        say=lambda text: click.echo(f"repeat-eval: {text}", err=True),
+    )
+    if values["explain_settings"]:
+        screen.explain(request)
+    finished = _run(request)
+    written = write_reports(finished.report, request, trials=finished.recording.trials)
+    screen.show(finished.report, written)
+    return finished.report.exit_code
+
+
+def _run(request: Request) -> Finished:
+    if request.command is not None:
+        from repeat_eval.steps.run_command import run_command
+
+        return run_command(request)
+    if request.results:
+        from repeat_eval.steps.read_results import run_results
+
+        return run_results(request)
+    return run_suite(request)

@@ -1,0 +1,30 @@
+"""`repeat-eval validate`: everything that is wrong with suite files, at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from repeat_eval.errors import Problem, UserError
+from repeat_eval.suite.load import load_suite
+
+
+@click.command("validate")
+@click.argument("suites", nargs=-1, required=True, type=click.Path(path_type=Path))
+def command(suites: tuple[Path, ...]) -> int:
+    """Check SUITES (YAML files) without running anything; exit code 2 when something is wrong."""
+    problems: list[Problem] = []
+    for path in suites:
+        try:
+            spec = load_suite(path)
+        except UserError as error:
+            problems += error.problems
+            continue
+        for warning in spec.warnings:
+            click.echo(f"{path}: warning: {warning}", err=True)
+        target = "" if spec.target else " (no target: give one with --target)"
+        click.echo(f"{path}: {spec.name}: {len(spec.cases)} cases are fine{target}")
+    if problems:
+        raise UserError(problems)
+    return 0

@@ -1,0 +1,159 @@
+"""Command mode: a command line that runs a whole suite is run once for each repetition, with its own results file."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import shlex
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from repeat_eval.errors import UserError
+from repeat_eval.execution.stopping import GRACE_SECONDS, Stop
+from repeat_eval.records.fingerprints import trial_seed
+from repeat_eval.targets.environment import child_environment
+from repeat_eval.targets.processes import describe_exit, run_process
+from repeat_eval.targets.workdirs import private_folder
+
+_PLACEHOLDER = re.compile(r"\{results\}(\.[A-Za-z0-9]+(?:\.[A-Za-z0-9]+)*)?")
+_CLOCK_SLACK = 2.0
+"""Seconds by which a file's time may lie before the start of the command that wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRun:
+    """One run of the command: its repetition, its results file if there is one, and what went wrong if there is none.
+
+    `seconds` is how long the command ran.
+    """
+
+    repetition: int
+    results: Path | None
+    problem: str | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandPlan:
+    """What is run.
+
+    Attributes:
+        command: a shell command line in which `{results}` (or `{results}.json`) stands for the results file.
+        folder: where it runs. results: folder for the results files, one folder a repetition.
+        repeats, workers: how often, and how many at once. timeout: seconds for one run, None without limit.
+        copy: whether each run gets a fresh copy of the folder.
+        seed: the run's seed. environ: what the command inherits.
+    """
+
+    command: str
+    folder: Path
+    results: Path
+    repeats: int
+    workers: int
+    timeout: float | None
+    copy: bool
+    seed: int
+    environ: Mapping[str, str]
+    on_log: Callable[[str], None]
+
+
+def check_command(command: str) -> None:
+    """UserError when the command has no place for its results file."""
+    if not command.strip():
+        raise UserError("--command is empty")
+    if not _PLACEHOLDER.search(command) and "REPEAT_EVAL_RESULTS" not in command:
+        raise UserError(
+            "--command must say where its results go: write {results} in place of the file, "
+            "for instance: --command 'pytest evals --junitxml {results}'"
+        )
+
+
+async def run_commands(
+    plan: CommandPlan,
+    wanted: Sequence[int],
+    *,
+    stop: Stop,
+    on_run: Callable[[CommandRun], None],
+    time_budget: float | None = None,
+    grace: float = GRACE_SECONDS,
+) -> None:
+    """Run the command for every wanted repetition, handing each finished run to `on_run`."""
+    left = list(reversed(wanted))
+    loop = asyncio.get_running_loop()
+    timer = loop.call_later(time_budget, stop.trigger, "time-budget") if time_budget is not None else None
+
+    async def work() -> None:
+        while left and stop.reason is None:
+            on_run(await _run_one(plan, left.pop()))
+
+    tasks = [asyncio.create_task(work()) for _ in range(min(plan.workers, len(left)))]
+
+    def cut_short() -> None:
+        if stop.reason == "interrupted":
+            loop.call_later(grace, lambda: [task.cancel() for task in tasks])
+
+    stop.on_trigger(cut_short)
+    try:
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    finally:
+        if timer is not None:
+            timer.cancel()
+    for result in results:
+        if isinstance(result, BaseException) and not isinstance(result, asyncio.CancelledError):
+            raise result
+
+
+async def _run_one(plan: CommandPlan, repetition: int) -> CommandRun:
+    folder = plan.results / f"repetition-{repetition:03d}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    command, results = place_results(plan.command, folder.resolve() / "results")
+    begun = time.time()
+    with contextlib.ExitStack() as stack:
+        tmpdir = stack.enter_context(private_folder())
+        where = plan.folder
+        if plan.copy:
+            copying = private_folder(plan.folder, left_out=(plan.results,))
+            where = await asyncio.to_thread(stack.enter_context, copying)
+        environ = child_environment(
+            plan.environ,
+            {
+                "REPEAT_EVAL_TRIAL_REPETITION": str(repetition),
+                "REPEAT_EVAL_TRIAL_REPEATS": str(plan.repeats),
+                "REPEAT_EVAL_TRIAL_SEED": str(trial_seed(plan.seed, "", repetition)),
+                "REPEAT_EVAL_RESULTS": str(results),
+                "TMPDIR": str(tmpdir),
+            },
+        )
+        finished = await run_process(
+            ["/bin/sh", "-c", command], cwd=where, environ=environ, stdin=b"", timeout=plan.timeout
+        )
+    output = (finished.stdout + finished.stderr_tail).decode("utf-8", "replace")
+    for line in output.splitlines():
+        plan.on_log(f"[{repetition}] {line}")
+    how = f"no end within {plan.timeout:g} s" if finished.timed_out else describe_exit(finished.exit_code)
+    problem = None
+    if not results.is_file():
+        last = next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "")
+        problem = f"the command left no results ({how})" + (f": {last[:200]}" if last else "")
+    elif results.stat().st_mtime < begun - _CLOCK_SLACK:
+        problem = f"the results file {results.name} is older than the command's start: it is not of this run"
+    elif finished.timed_out or finished.exit_code < 0 or finished.exit_code > 128:
+        plan.on_log(f"[{repetition}] repeat-eval: the command ended badly ({how}), but left results, which are read")
+    return CommandRun(repetition, results if problem is None else None, problem, finished.duration)
+
+
+def place_results(command: str, base: Path) -> tuple[str, Path]:
+    """Put the results file into the command line.
+
+    Returns:
+        The command line, and the file: `base` with the ending that is written after `{results}`, or `.xml`.
+    """
+    match = _PLACEHOLDER.search(command)
+    suffix = (match[1] if match else None) or ".xml"
+    path = base.with_name(base.name + suffix)
+    return _PLACEHOLDER.sub(lambda _: shlex.quote(str(path)), command), path

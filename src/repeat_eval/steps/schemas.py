@@ -1,0 +1,70 @@
+"""JSON Schemas of the files that people write and read, made from the models that read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from repeat_eval.analysis.report import Report
+from repeat_eval.records.run import RunFooter, RunHeader
+from repeat_eval.records.trial import Trial
+from repeat_eval.suite.checks.registry import known_kinds
+from repeat_eval.suite.model import CaseModel, SuiteModel
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class _FooterLine(msgspec.Struct):
+    footer: RunFooter
+
+
+def schema_of(what: str) -> dict[str, Any]:
+    """The JSON Schema of `suite`, `run` (one line of a run file) or `report`; KeyError for anything else."""
+    return {"suite": _suite, "run": _run, "report": _report}[what]()
+
+
+def _suite() -> dict[str, Any]:
+    schema = SuiteModel.model_json_schema(ref_template="#/$defs/{model}")
+    case = CaseModel.model_json_schema(ref_template="#/$defs/{model}")
+    definitions = {**schema.pop("$defs", {}), **case.pop("$defs", {}), "Case": case}
+    entry = {
+        "type": "object",
+        "description": "One check: its kind with its argument, and perhaps name, weight and pass_score.",
+        "properties": {
+            **{kind: {} for kind in known_kinds()},
+            "name": {"type": "string"},
+            "weight": {"type": "number", "exclusiveMinimum": 0},
+            "pass_score": {"type": "number", "minimum": 0, "maximum": 1},
+        },
+        "additionalProperties": False,
+    }
+    definitions["Check"] = entry
+    for holder in (case, definitions.get("CaseDefaults", {})):
+        if "expect" in holder.get("properties", {}):
+            holder["properties"]["expect"] = {"type": "array", "items": {"$ref": "#/$defs/Check"}}
+    case["properties"]["name"] = case["properties"]["id"]
+    case["properties"]["repeat"] = case["properties"]["repeats"]
+    case["properties"]["require_pass_rate"] = case["properties"]["threshold"]
+    case.pop("required", None)
+    case["anyOf"] = [{"required": ["id"]}, {"required": ["name"]}]
+    properties = schema["properties"]
+    properties["cases"] = {"type": "array", "items": {"$ref": "#/$defs/Case"}}
+    properties["repeat"] = properties["repeats"]
+    properties["require_pass_rate"] = properties["threshold"]
+    return {"$schema": DIALECT, "title": "repeat-eval suite", **schema, "$defs": definitions}
+
+
+def _run() -> dict[str, Any]:
+    schemas, components = msgspec.json.schema_components([RunHeader, Trial, _FooterLine], ref_template="#/$defs/{name}")
+    return {
+        "$schema": DIALECT,
+        "title": "one line of a repeat-eval run file: the header first, then trials, then the footer",
+        "anyOf": list(schemas),
+        "$defs": components,
+    }
+
+
+def _report() -> dict[str, Any]:
+    schemas, components = msgspec.json.schema_components([Report], ref_template="#/$defs/{name}")
+    return {"$schema": DIALECT, "title": "repeat-eval report", **schemas[0], "$defs": components}

@@ -1,0 +1,41 @@
+"""Fresh copies of the user's folder, for trials that must not see each other's files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+NOT_COPIED = frozenset({".git", ".venv", "node_modules", "__pycache__"})
+"""Names that are left out: they are large, and a trial has no business changing them."""
+
+
+def copy_folder(source: Path, to: Path, *, left_out: Sequence[Path] = ()) -> None:
+    """Copy a folder; symbolic links stay links, sockets and pipes and `left_out` are not copied. Raises OSError."""
+    skipped = {os.path.realpath(path) for path in left_out}
+
+    def is_left_out(path: Path) -> bool:
+        ordinary = path.is_symlink() or path.is_dir() or path.is_file()
+        return path.name in NOT_COPIED or not ordinary or os.path.realpath(path) in skipped
+
+    def names_left_out(parent: str, names: list[str]) -> set[str]:
+        return {name for name in names if is_left_out(Path(parent, name))}
+
+    shutil.copytree(source, to, symlinks=True, ignore=names_left_out)
+
+
+@contextlib.contextmanager
+def private_folder(copy_from: Path | None = None, *, left_out: Sequence[Path] = ()) -> Iterator[Path]:
+    """A new folder of one's own, empty or a copy of another, removed afterwards."""
+    parent = Path(tempfile.mkdtemp(prefix="repeat-eval-"))
+    try:
+        if copy_from is None:
+            yield parent
+        else:
+            copy_folder(copy_from, parent / "copy", left_out=(*left_out, parent))
+            yield parent / "copy"
+    finally:
+        shutil.rmtree(parent, ignore_errors=True)
