@@ -71,30 +71,28 @@ def run(arguments: list[str] | None = None) -> int:
         The exit code.
     """
     try:
-        result = cli.main(args=arguments, prog_name="repeat-eval", standalone_mode=False)
-    except click.exceptions.Abort:
-        _say("interrupted")
-        return ExitCode.INCOMPLETE
+        return int(cli.main(args=arguments, prog_name="repeat-eval", standalone_mode=False) or 0)
     except click.ClickException as error:
         error.show()
         return ExitCode.USER_ERROR
-    except UserError as error:
-        for problem in error.problems:
-            _say(str(problem))
-        if len(error.problems) > 1:
-            _say(f"{len(error.problems)} problems; nothing was run")
-        return error.exit_code
     except RepeatEvalError as error:
-        _say(str(error))
+        _say_problems(error)
         return error.exit_code
     except BrokenPipeError:
         # Whoever read our output has gone: there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.PASSED
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.exceptions.Abort):
         _say("interrupted")
         return ExitCode.INCOMPLETE
-    return int(result or 0)
+
+
+def _say_problems(error: RepeatEvalError) -> None:
+    problems = error.problems if isinstance(error, UserError) else (error,)
+    for problem in problems:
+        _say(str(problem))
+    if len(problems) > 1:
+        _say(f"{len(problems)} problems in all")
 
 
 def _say(text: str) -> None:

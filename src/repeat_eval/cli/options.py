@@ -1,4 +1,4 @@
-"""Options that several commands share, each with an environment variable REPEAT_EVAL_…, and how they become settings."""
+"""Options that several commands share, each with a variable REPEAT_EVAL_…, and how they become settings."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from repeat_eval.steps.write_reports import write_reports
 @option("--out", "-o", type=click.Path(path_type=Path, file_okay=False), help="Folder for the reports (default: none).")
 @with_options(GATE_OPTIONS, SHOW_OPTIONS)
 @click.pass_context
-def command(ctx: click.Context, files: tuple[str, ...], **values: Any) -> int:
+def command(ctx: click.Context, /, files: tuple[str, ...], **values: Any) -> int:
     """Report from FILES: one run file (run.jsonl), one report.json, or other tools' results.
 
     A run file is judged anew: by the rules it was run with, or by the options given here.

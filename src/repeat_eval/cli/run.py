@@ -45,7 +45,7 @@ DEFAULT_OUT = "repeat-eval-report"
 @option("--fresh", is_flag=True, help="Throw the unfinished run in --out away.")
 @with_options(RUN_OPTIONS, GATE_OPTIONS, SHOW_OPTIONS)
 @click.pass_context
-def command(ctx: click.Context, suite: Path | None, **values: Any) -> int:
+def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
     """Run SUITE (a YAML file), repeat a --command, or read --results; judge and report.
 
     \b

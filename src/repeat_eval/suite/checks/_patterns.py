@@ -19,7 +19,7 @@ MAX_REPEAT_COUNT = 1_000_000
 
 def problem(pattern: str, *, ignore_case: bool = False, multiline: bool = False, dotall: bool = False) -> str | None:
     """Why `pattern` cannot be used; None if it can."""
-    import regex  # noqa: PLC0415 - only for suites with patterns
+    import regex
 
     if len(pattern) > MAX_PATTERN_CHARACTERS:
         return f"the pattern has {len(pattern):,} characters, allowed are {MAX_PATTERN_CHARACTERS:,}"
@@ -39,7 +39,7 @@ def problem(pattern: str, *, ignore_case: bool = False, multiline: bool = False,
 @lru_cache(maxsize=1024)
 def compiled(pattern: str, *, ignore_case: bool = False, multiline: bool = False, dotall: bool = False) -> Pattern[str]:
     """The pattern ready for use, compiled once. Raises `regex.error`."""
-    import regex  # noqa: PLC0415
+    import regex
 
     flags = regex.IGNORECASE * ignore_case | regex.MULTILINE * multiline | regex.DOTALL * dotall
     return regex.compile(pattern, flags)

@@ -62,6 +62,8 @@ def _render(value: Any, limit: int, depth: int) -> str:  # noqa: PLR0911
     if isinstance(value, str):
         cut = value[:limit]
         return f'"{_printable(cut)}"' if len(cut) == len(value) else f'"{_printable(cut)}…"'
+    if isinstance(value, float) and value.is_integer() and abs(value) < _LONGEST_WHOLE_NUMBER:
+        return f"{value:.0f}"  # 1.0 is 1 in JSON, and in every comparison here
     if value is None or isinstance(value, bool | float):
         return json.dumps(value)
     if isinstance(value, int):

@@ -25,7 +25,7 @@ def validate_argument(cls: type[Check], value: Any) -> Any:
 
 def problems(cls: type[Check], value: Any) -> list[str]:
     """Everything that is wrong with a value behind the check's key, a sentence each; empty if nothing is."""
-    from pydantic import ValidationError  # noqa: PLC0415 - start-up time
+    from pydantic import ValidationError
 
     try:
         argument = validate_argument(cls, value)
@@ -37,7 +37,7 @@ def problems(cls: type[Check], value: Any) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _adapter(cls: type[Check]) -> TypeAdapter[Any]:
-    from pydantic import ConfigDict, PydanticUserError, TypeAdapter  # noqa: PLC0415
+    from pydantic import ConfigDict, PydanticUserError, TypeAdapter
 
     try:
         return TypeAdapter(cls.Argument, config=ConfigDict(strict=True, allow_inf_nan=True))
@@ -100,9 +100,9 @@ def _names(options: Iterable[str]) -> str:
 
 def _model(cls: type[Check]) -> type[BaseModel] | None:
     """The options model among the alternatives of the check's argument, if there is one."""
-    from typing import get_args  # noqa: PLC0415
+    from typing import get_args
 
-    from pydantic import BaseModel  # noqa: PLC0415
+    from pydantic import BaseModel
 
     for alternative in (cls.Argument, *get_args(cls.Argument)):
         if isinstance(alternative, type) and issubclass(alternative, BaseModel):

@@ -25,7 +25,7 @@ class JsonSchema(Check):
     @classmethod
     def problem(cls, argument: Any) -> str | None:
         """A schema that is none, of an unknown draft, or with a reference or a pattern that cannot be used."""
-        import jsonschema  # noqa: PLC0415 - only for suites with schemas
+        import jsonschema
 
         if not argument:
             return "is an empty schema, which everything is valid under"
@@ -43,8 +43,8 @@ class JsonSchema(Check):
 
     def evaluate(self, observation: Observation) -> Score:
         """Holds when the output is valid. Raises NoVerdict when a reference is unknown or a pattern hangs."""
-        import jsonschema  # noqa: PLC0415
-        import referencing.exceptions  # noqa: PLC0415
+        import jsonschema
+        import referencing.exceptions
 
         try:
             value = observation.value
@@ -62,8 +62,8 @@ class JsonSchema(Check):
 
     @cached_property
     def _validator(self) -> Any:
-        import jsonschema  # noqa: PLC0415
-        from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415
+        import jsonschema
+        from referencing.jsonschema import EMPTY_REGISTRY
 
         # The library's own `pattern` has no deadline, and the output is not ours.
         extend: Any = jsonschema.validators.extend
@@ -74,7 +74,7 @@ class JsonSchema(Check):
 
 def _draft(schema: Mapping[str, Any]) -> Any:
     """The validator class of the draft that the schema names, Draft 2020-12 if none; None for an unknown one."""
-    import jsonschema  # noqa: PLC0415
+    import jsonschema
 
     if not isinstance(schema.get("$schema"), str):
         return jsonschema.Draft202012Validator
@@ -83,7 +83,7 @@ def _draft(schema: Mapping[str, Any]) -> Any:
 
 
 def _pattern_keyword(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
-    import jsonschema  # noqa: PLC0415
+    import jsonschema
 
     if isinstance(instance, str) and not _patterns.found(pattern, instance):
         yield jsonschema.ValidationError(f"{shown(instance)} does not have the pattern {quoted(pattern)}")
@@ -110,8 +110,8 @@ def _subschemas(schema: Any) -> Iterator[Mapping[str, Any]]:
 
 def _reference_problem(schema: Mapping[str, Any]) -> str | None:
     """A reference that leads out of the schema, or to nothing in it."""
-    import referencing.exceptions  # noqa: PLC0415
-    import referencing.jsonschema  # noqa: PLC0415
+    import referencing.exceptions
+    import referencing.jsonschema
 
     resource = referencing.Resource.from_contents(schema, default_specification=referencing.jsonschema.DRAFT202012)
     registry = referencing.jsonschema.EMPTY_REGISTRY.with_resource(resource.id() or "", resource)

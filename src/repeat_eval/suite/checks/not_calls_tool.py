@@ -35,4 +35,4 @@ class NotCallsTool(Check):
                 culprits.append(shown_call(culprit))
         if not culprits:
             return HOLDS
-        return fails(f"expected no call like {listed(culprits[:5])}", 1 - len(culprits) / len(self.unwanted))
+        return fails(f"unexpected call {listed(culprits[:5])}", 1 - len(culprits) / len(self.unwanted))

@@ -95,7 +95,7 @@ class Python(Check):
             raise self._no_verdict(f"the score {score if isinstance(score, float) else kind_of(score)}")
         if passed is None:
             passed = score >= DEFAULT_PASS_SCORE
-        return Score(passed, float(score), said or (None if passed else f"score {score:.3g}"))
+        return Score(passed, float(score), said)
 
     def _no_verdict(self, found: str) -> NoVerdict:
         return NoVerdict(f"{quoted(self.argument)} returned {found}; it must {_SHAPES}")
