@@ -46,7 +46,7 @@ def analyse(
         by_case.setdefault(trial.case, []).append(trial)
     plans = header.cases or tuple(CasePlan(id=case, asked=header.repeats) for case in by_case)
     cases = tuple(case_report(plan, by_case.get(plan.id, ()), rules) for plan in plans)
-    totals = totals_of(cases, wall=wall)
+    totals = totals_of(cases, run.trials, wall=wall)
     reasons = suite_reasons(cases, totals, rules)
     if not run.complete:
         stopped = run.footer.stopped if run.footer else None

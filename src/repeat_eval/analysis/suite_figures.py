@@ -8,13 +8,19 @@ from fractions import Fraction
 
 from repeat_eval.analysis.report import CaseReport, Reason, SuiteVerdict, Totals
 from repeat_eval.analysis.rules import Rules, exact
+from repeat_eval.records.trial import Trial
 from repeat_eval.statistics import repeats, suite_rates
 
 MIN_CASES_FOR_NEW_CASES = 10
 
 
-def totals_of(cases: Sequence[CaseReport], *, wall: float | None = None) -> Totals:
-    """Figures of the whole suite; see `Totals`."""
+def totals_of(cases: Sequence[CaseReport], trials: Sequence[Trial] = (), *, wall: float | None = None) -> Totals:
+    """Figures of the whole suite; see `Totals`.
+
+    Args:
+        cases: the cases' figures. trials: all trials, for sums over them. wall: seconds that the run took.
+    """
+    tokens = [trial.tokens for trial in trials if trial.tokens is not None]
     counts = [(case.passed, case.verdicts) for case in cases if case.verdicts]
     rerun = suite_rates.rerun_interval(counts) if counts else None
     new_cases = suite_rates.new_cases_interval(counts) if len(counts) >= MIN_CASES_FOR_NEW_CASES else None
@@ -50,8 +56,16 @@ def totals_of(cases: Sequence[CaseReport], *, wall: float | None = None) -> Tota
         score=math.fsum(scores) / len(scores) if scores else None,
         duration=_weighted_mean(timed),
         cost=math.fsum(costs) if costs else None,
+        cost_known=sum(trial.cost is not None for trial in trials),
+        tokens_input=_sum_known([one.input for one in tokens]),
+        tokens_output=_sum_known([one.output for one in tokens]),
         wall=wall,
     )
+
+
+def _sum_known(numbers: list[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
 
 
 def _having(cases: Sequence[CaseReport], verdict: str) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from repeat_eval.analysis.report import Report
-from repeat_eval.reports.terminal import make_console, render, verdict_line
+from repeat_eval.reports.terminal import make_console, render, render_verdict
 from repeat_eval.steps.request import Request
 from repeat_eval.suite.settings import ResolvedSettings, resolve
 
@@ -40,7 +40,7 @@ class Screen:
     def show(self, report: Report, written: Sequence[Path]) -> None:
         """Show a report and where its files are."""
         if self.quiet:
-            click.echo(verdict_line(report))
+            render_verdict(report, self.console)
             return
         render(report, self.console, all_cases=self._all_cases)
         if written:

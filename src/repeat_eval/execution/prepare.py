@@ -136,10 +136,13 @@ class Workshop:
 
     def _remote(self, cases: Sequence[CaseSpec]) -> RemoteCheck | None:
         """Bind `python:` checks to the workers; None when there are none."""
-        wanted = {check.check.argument: check.check for case in cases for check in case.checks if is_remote(check)}
-        if not wanted:
+        remote = [check.check for case in cases for check in case.checks if is_remote(check)]
+        if not remote:
             return None
+        from repeat_eval.suite.checks.python import Python
         from repeat_eval.targets.python_target import PythonCheck
+
+        wanted = {check.argument: check for check in remote if isinstance(check, Python)}
 
         bound = {reference: PythonCheck(check, self.pool()) for reference, check in wanted.items()}
 

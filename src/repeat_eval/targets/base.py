@@ -30,14 +30,20 @@ class Call:
 
 
 class TargetError(Exception):
-    """A target gave no answer. `kind` says whose fault, `retry_after` (seconds) when another try is welcome."""
+    """A target gave no answer. `kind` says whose fault, `retry_after` (seconds) when another try is welcome.
 
-    def __init__(self, kind: ErrorKind, message: str, *, retry_after: float | None = None, retryable: bool = True) -> None:
+    `attempts` counts the tries that were made; whoever retries sets it.
+    """
+
+    def __init__(
+        self, kind: ErrorKind, message: str, *, retry_after: float | None = None, retryable: bool = True
+    ) -> None:
         super().__init__(message)
         self.kind: ErrorKind = kind
         self.message = message
         self.retry_after = retry_after
         self.retryable = retryable
+        self.attempts = 1
 
 
 class Target(Protocol):

@@ -1,0 +1,122 @@
+"""The properties of junit.xml: our own `repeat-eval.*`, and `evals.*`, the convention for scores of evaluations.
+
+In `evals.*` a dot separates levels, so dots in the names of checks become underscores; `evaluations` is a list counted
+from 0 with one entry a trial that gave a verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from repeat_eval.analysis.report import CaseReport, Report
+from repeat_eval.reports import format as fmt
+from repeat_eval.reports.escape import xml
+
+MAX_EVALUATIONS = 20_000
+"""Trials of a report above which the entries of single trials are left out: they would make most of a huge file."""
+MAX_CHECKS = 50
+"""Checks of a case that get properties."""
+
+Pairs = Iterator[tuple[str, str]]
+
+
+def number(value: float) -> str:
+    """A number with six significant digits, without an exponent for the sizes that occur."""
+    return f"{value:.6g}"
+
+
+def truth(value: bool) -> str:
+    """`true` or `false`."""
+    return "true" if value else "false"
+
+
+def suite_properties(report: Report) -> Pairs:
+    """What the whole run says; unknown values are left out."""
+    totals, origin = report.totals, report.provenance
+    texts = {
+        "verdict": report.verdict,
+        "exit_code": str(report.exit_code),
+        "gate": report.gate,
+        "version": origin.version,
+        "commit": origin.commit,
+        "seed": None if origin.seed is None else str(origin.seed),
+    }
+    yield from ((f"repeat-eval.{key}", value) for key, value in texts.items() if value is not None)
+    counts = ("cases", "asked", "trials", "passed", "failed", "errors", "skipped", "missing", "flaky", "within_noise")
+    yield from ((f"repeat-eval.{key}", str(getattr(totals, key))) for key in counts)
+    figures = {"stability": totals.stability, "pass_rate": totals.pass_rate, "cost": totals.cost, "wall": totals.wall}
+    if totals.interval is not None:
+        figures |= {"interval_low": totals.interval[0], "interval_high": totals.interval[1]}
+    yield from ((f"repeat-eval.{key}", number(value)) for key, value in figures.items() if value is not None)
+    for place, reason in enumerate(report.reasons[:20], start=1):
+        yield f"repeat-eval.reason.{place}", reason.text
+    if totals.trials > MAX_EVALUATIONS:
+        yield "repeat-eval.left_out", "evals.scores.pass.evaluations: too many trials"
+    yield "evals.run.name", report.suite
+    yield "evals.run.dataset_name", report.suite
+    if totals.cost is not None and totals.cost_known:
+        yield "evals.run.cost_avg", number(totals.cost / totals.cost_known)
+    if totals.duration is not None:
+        yield "evals.run.time_avg", number(totals.duration)
+
+
+def case_properties(report: Report, case: CaseReport) -> Pairs:
+    """What is known of one case; unknown values are left out."""
+    yield from _own(case)
+    yield "evals.item.id", case.id
+    if case.cost is not None:
+        yield "evals.item.cost", number(case.cost)
+    if case.pass_rate is not None:
+        yield from _score(
+            "pass", "boolean", case.pass_rate, case.passed, truth(case.verdict in ("pass", "within-noise"))
+        )
+        if report.totals.trials <= MAX_EVALUATIONS:
+            verdicts = (letter for letter in case.outcomes if letter in "PF")
+            for place, letter in enumerate(verdicts):
+                yield f"evals.scores.pass.evaluations.{place}.value", truth(letter == "P")
+    if case.score is not None:
+        yield "evals.scores.score.type", "float"
+        yield "evals.scores.score.value", number(case.score.mean)
+        yield "evals.scores.score.avg", number(case.score.mean)
+    for check in case.checks[:MAX_CHECKS]:
+        name = f"check_{xml(check.name, 200).replace('.', '_')}"
+        share = check.passed / (check.passed + check.failed) if check.passed + check.failed else 0.0
+        yield from _score(name, "boolean", share, check.passed, truth(check.majority.verdict == "pass"))
+
+
+def _score(name: str, kind: str, average: float, total: int, value: str) -> Pairs:
+    yield f"evals.scores.{name}.type", kind
+    yield f"evals.scores.{name}.value", value
+    yield f"evals.scores.{name}.avg", number(average)
+    yield f"evals.scores.{name}.sum", str(total)
+
+
+def _own(case: CaseReport) -> Pairs:
+    texts = {
+        "n": str(case.verdicts),
+        "passes": str(case.passed),
+        "verdict": case.verdict,
+        "flaky": truth(case.flaky),
+        "threshold": case.threshold,
+        "gate": case.gate,
+        "needs": None if case.needs is None else str(case.needs),
+        "asked": str(case.asked),
+        "errors": str(case.errors) if case.errors else None,
+        "skipped": str(case.skipped) if case.skipped else None,
+        "missing": str(case.missing) if case.missing else None,
+        "outcomes": case.outcomes,
+        "reliability": None if case.verdicts < 2 or not case.reliability else fmt.reliability_of_case(case),
+    }
+    yield from ((f"repeat-eval.{key}", value) for key, value in texts.items() if value is not None)
+    figures = {
+        "rate": case.pass_rate,
+        "interval_low": case.interval[0] if case.interval else None,
+        "interval_high": case.interval[1] if case.interval else None,
+        "pass_hat_2": case.pass_hat_k.get("2"),
+        "pass_hat_3": case.pass_hat_k.get("3"),
+        "score_mean": case.score.mean if case.score else None,
+        "score_std": case.score.std if case.score else None,
+        "duration_mean": case.duration.mean if case.duration else None,
+        "cost": case.cost,
+    }
+    yield from ((f"repeat-eval.{key}", number(value)) for key, value in figures.items() if value is not None)

@@ -1,0 +1,219 @@
+"""The job summary: Markdown whose first line alone is enough, then what failed, then the suite; the rest is folded.
+
+Every text from outside passes through the escape filters of the template. When the text is too long, detail is shed in
+a fixed order, and what was shed is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from repeat_eval.analysis.report import CaseReport, Report
+from repeat_eval.reports import format as fmt
+from repeat_eval.reports import wording
+from repeat_eval.reports.columns import mark
+from repeat_eval.reports.escape import cut_middle, markdown, markdown_code, visible
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+LIMIT = 1_000_000
+"""Bytes of a job summary; GitHub drops one of more than 1 MiB whole."""
+MAX_FAILED = 10
+MAX_FLAKY = 20
+MAX_WARNINGS = 50
+NAME_LIMIT = 80
+MESSAGE_LIMIT = 200
+
+_SIGNS = {"pass": "✅", "fail": "❌", "incomplete": "⚠️"}
+_WORDS = {"pass": "Passed", "fail": "Failed", "incomplete": "Incomplete"}
+
+
+class _Detail(NamedTuple):
+    """How much is shown; a step of the ladder by which the summary gets shorter."""
+
+    rows: int | None = None
+    stable: bool = True
+    settings: bool = True
+    flaky: int = MAX_FLAKY
+    evidence: bool = True
+    warnings: int = MAX_WARNINGS
+
+
+def render_summary(report: Report, limit: int = LIMIT) -> str:
+    """The report as Markdown of at most `limit` bytes (and so characters) in UTF-8.
+
+    Sheds in this order: rows of stable cases that pass, further rows of the folded table, settings, warnings, the list
+    of flaky cases, the messages of failing trials. The verdict always stays.
+    """
+    template = _environment().get_template("summary.md.j2")
+    text = ""
+    for detail in _ladder(report, limit):
+        text = template.render(**_content(report, detail))
+        if len(text.encode()) <= limit:
+            return text
+    first = text.partition("\n")[0].encode()
+    return first[: max(limit, 0)].decode("utf-8", "ignore")
+
+
+def _ladder(report: Report, limit: int) -> Iterator[_Detail]:
+    # A row takes some 150 bytes, so far too many rows are not tried at all.
+    most = limit // 140
+    if len(report.case_reports) <= most:
+        yield _Detail()
+    for rows in (most, limit // 300, limit // 600, 20):
+        yield _Detail(rows=rows, stable=False)
+    yield _Detail(rows=20, stable=False, settings=False)
+    yield _Detail(rows=0, stable=False, settings=False, warnings=3)
+    yield _Detail(rows=0, stable=False, settings=False, warnings=0, flaky=0)
+    yield _Detail(rows=0, stable=False, settings=False, warnings=0, flaky=0, evidence=False)
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=False,  # HTML escaping does not make Markdown safe; the filters below do.
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "prose": markdown,
+        "code": lambda text: markdown_code(text, MESSAGE_LIMIT),
+        "cell": lambda text: markdown_code(text, MESSAGE_LIMIT, table=True),
+        "name": lambda text: _name(text, table=False),
+        "name_cell": lambda text: _name(text, table=True),
+        "tight": _tight,
+        "percent": fmt.percent,
+        "percent1": fmt.percent1,
+        "interval": fmt.interval,
+        "width": fmt.width_points,
+        "duration": fmt.duration,
+        "money": fmt.money,
+    }
+    return environment
+
+
+def _name(text: str, *, table: bool) -> str:
+    return markdown_code(cut_middle(visible(text), NAME_LIMIT), NAME_LIMIT, table=table)
+
+
+def _tight(text: str) -> str:
+    """Keep a figure on one line in a narrow table."""
+    return text.replace(" ", "\u00a0").replace("–", "–\u2060")
+
+
+def _content(report: Report, detail: _Detail) -> dict[str, object]:
+    """Everything the template says, already chosen and counted."""
+    failed = wording.failing_cases(report)
+    flaky = [] if wording.single_trial(report) else list(report.flaky_cases())
+    rows, left_out = _rows(report, detail)
+    warnings = list(wording.warnings(report))
+    columns = {
+        "repeats": not wording.single_trial(report),
+        "score": any(case.score for case in report.case_reports),
+        "time": any(case.duration for case in report.case_reports),
+        "cost": any(case.cost is not None for case in report.case_reports),
+        "without": any(fmt.errors_of_case(case) for case in report.case_reports),
+    }
+    return {
+        "report": report,
+        "totals": report.totals,
+        "sign": _SIGNS[report.verdict],
+        "word": _WORDS[report.verdict],
+        "headline": wording.headline(report, lambda text: _name(text, table=False), markdown),
+        "about": _about(report),
+        "failed": failed[:MAX_FAILED],
+        "failed_more": max(len(failed) - MAX_FAILED, 0),
+        "why": _why(report, failed[:MAX_FAILED]) if detail.evidence else [],
+        "suite_reasons": wording.suite_reasons(report)[:MAX_FAILED],
+        "flaky": flaky[: detail.flaky],
+        "flaky_count": len(flaky),
+        "rows": rows,
+        "left_out": left_out,
+        "columns": columns,
+        "settings": report.settings if detail.settings else None,
+        "how": _how(report),
+        "warnings": warnings[: detail.warnings],
+        "warnings_more": max(len(warnings) - detail.warnings, 0),
+        "shed": _shed(detail, bool(report.settings), bool(failed)),
+        "trials_done": wording.trials_done(report),
+        "suite_interval": wording.suite_interval(report),
+        "time_and_cost": ", ".join(wording.time_and_cost(report)),
+        "single_note": wording.SINGLE_NOTE if wording.single_trial(report) else "",
+        "noise_note": wording.NOISE_NOTE if report.totals.within_noise else "",
+        "f": fmt,
+        "mark": _mark,
+    }
+
+
+def _mark(case: CaseReport) -> str:
+    sign = mark(case)
+    return "\\~" if sign == "~" else "–" if sign == "-" else sign
+
+
+def _rows(report: Report, detail: _Detail) -> tuple[list[CaseReport], int]:
+    """The rows of the folded table, worst first, and how many cases have none."""
+    cases = wording.by_severity(report.case_reports)
+    if not detail.stable:
+        cases = [case for case in cases if case.verdict != "pass" or case.flaky or case.broken]
+    if detail.rows is not None:
+        cases = cases[: detail.rows]
+    return cases, len(report.case_reports) - len(cases)
+
+
+def _about(report: Report) -> list[str]:
+    parts = []
+    if report.provenance.commit:
+        parts.append(markdown_code(report.provenance.commit[:12]))
+    if report.case_reports:
+        parts.append(wording.repeats(report))
+    parts.append(wording.gate(report))
+    return parts
+
+
+def _why(report: Report, failed: list[CaseReport]) -> list[dict[str, str]]:
+    """One line a case that did not pass: its reason, and one trial that shows it."""
+    reasons = wording.reasons_by_case(report)
+    lines = []
+    for case in failed:
+        found = wording.evidence(case)
+        if found is None:
+            lines.append({"case": case.id, "place": "", "message": "", "text": reasons[case.id], "alike": ""})
+            continue
+        place = "" if found.repetition is None else f"trial {found.repetition}"
+        lines.append({"case": case.id, "place": place, "message": found.message, "text": "", "alike": found.likeness})
+    return lines
+
+
+def _how(report: Report) -> list[tuple[str, str]]:
+    """Where the figures come from, as label and text; unknown ones are left out."""
+    origin = report.provenance
+    pairs = {
+        "seed": None if origin.seed is None else str(origin.seed),
+        "commit": origin.commit,
+        "command": origin.command,
+        "selection": ", ".join(origin.selection),
+        "files": ", ".join(origin.files[:20])
+        + (f" and {len(origin.files) - 20} more" if len(origin.files) > 20 else ""),
+        "started": origin.started,
+        "attempt": str(origin.attempt) if origin.attempt > 1 else None,
+        "repeat-eval": origin.version,
+    }
+    return [(label, text) for label, text in pairs.items() if text]
+
+
+def _shed(detail: _Detail, settings: bool, failed: bool) -> list[str]:
+    """What was left out to keep the summary short, besides rows, which the table counts itself."""
+    shed = []
+    if settings and not detail.settings:
+        shed.append("settings")
+    if not detail.flaky:
+        shed.append("the list of flaky cases")
+    if failed and not detail.evidence:
+        shed.append("the messages of failing trials")
+    return shed

@@ -1,0 +1,90 @@
+"""Which report files a run writes into its output folder, and who renders each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from repeat_eval.analysis.report import Report, to_json
+from repeat_eval.errors import UserError
+from repeat_eval.records.trial import Trial
+from repeat_eval.reports.files import write_atomic
+
+
+class Options(NamedTuple):
+    """What a renderer may need besides the report.
+
+    `trials` gives every failing trial of junit.xml its own message; `junit_strict` leaves out testcases' properties.
+    """
+
+    trials: Sequence[Trial] | None = None
+    junit_strict: bool = False
+
+
+Render = Callable[[Report, Options], bytes]
+
+
+def _json(report: Report, options: Options) -> bytes:
+    return to_json(report)
+
+
+def _junit(report: Report, options: Options) -> bytes:
+    from repeat_eval.reports.junit import write_junit
+
+    return write_junit(report, strict=options.junit_strict, trials=options.trials)
+
+
+def _summary(report: Report, options: Options) -> bytes:
+    from repeat_eval.reports.markdown import render_summary
+
+    return render_summary(report).encode()
+
+
+REPORT_FILES: dict[str, Render] = {"report.json": _json, "junit.xml": _junit, "summary.md": _summary}
+"""File name and renderer, in the order of writing: report.json first, since all others can be made again from it."""
+
+
+def write_reports(
+    report: Report,
+    folder: Path,
+    *,
+    trials: Sequence[Trial] | None = None,
+    junit_strict: bool = False,
+    names: Iterable[str] | None = None,
+) -> list[Path]:
+    """Write report files into `folder`, which is made if it is not there. Each file is written whole or not at all.
+
+    Args:
+        report: what is rendered.
+        folder: the output folder.
+        trials: the run's trials, for the messages in junit.xml.
+        junit_strict: junit.xml without properties in testcases.
+        names: which files; None means all of `REPORT_FILES`.
+
+    Returns:
+        The files written.
+
+    Raises:
+        UserError: the folder cannot be made, a file cannot be written, or a name is unknown.
+    """
+    chosen = list(REPORT_FILES if names is None else names)
+    if unknown := [name for name in chosen if name not in REPORT_FILES]:
+        raise UserError(f"unknown report file {unknown[0]!r}; known are {', '.join(REPORT_FILES)}")
+    options = Options(trials=trials, junit_strict=junit_strict)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"the folder {folder} cannot be made: {error.strerror or error}") from error
+    written = []
+    for name in chosen:
+        path = folder / name
+        write_atomic(path, REPORT_FILES[name](report, options))
+        written.append(path)
+    return written
+
+
+def preload() -> None:
+    """Import what the renderers need, so that it can be done while something else is waited for."""
+    import repeat_eval.reports.junit
+    import repeat_eval.reports.markdown  # noqa: F401

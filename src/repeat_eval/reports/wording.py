@@ -1,0 +1,211 @@
+"""Sentences about a report that several surfaces share, so that terminal, summary and comment say the same.
+
+Nothing is decided here: verdicts, reasons and figures are the report's. Names and sentences that come from outside go
+through the escape functions that the surface hands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from repeat_eval.analysis.report import CaseReport, Example, Reason, Report
+from repeat_eval.reports import format as fmt
+
+Escape = Callable[[str], str]
+
+VERDICT_WORDS = {"pass": "PASSED", "fail": "FAILED", "incomplete": "INCOMPLETE"}
+SEVERITY = {"fail": 0, "incomplete": 1, "within-noise": 2, "pass": 3, "skipped": 4}
+NOISE_NOTE = "below the threshold, but the interval reaches it, so the gate lets it pass"
+SINGLE_NOTE = "One trial a case: whether a case is flaky, its pass^k, stability and rating need repeats (5 or more)"
+WEAK_NOTE = "repeats < 5: wide interval"
+NAMES_IN_HEADLINE = 3
+
+
+class Evidence(NamedTuple):
+    """One trial that did not pass, as the reason of a case: its number, why, and how many failed in the same way."""
+
+    repetition: int | None
+    message: str
+    alike: int
+    failing: int
+
+    @property
+    def likeness(self) -> str:
+        """`7 of 7 failures alike`; empty for a single failure."""
+        if self.failing < 2 or not self.alike:
+            return ""
+        return f"{self.alike} of {self.failing} failures alike"
+
+
+def single_trial(report: Report) -> bool:
+    """Whether every case was asked for one trial only, so that nothing about repeats can be said."""
+    return bool(report.case_reports) and all(case.asked <= 1 for case in report.case_reports)
+
+
+def repeats(report: Report) -> str:
+    """`10 repeats each`, or `3–10 repeats each` when cases differ; `1 trial each` without repeats."""
+    if single_trial(report):
+        return "1 trial each"
+    return f"{fmt.span([case.asked for case in report.case_reports])} repeats each"
+
+
+def gate(report: Report) -> str:
+    """The suite's gate in words."""
+    return "no gate" if report.gate == "none" else f"{report.gate} gate"
+
+
+def headline(report: Report, name: Escape, prose: Escape) -> str:
+    """The verdict's reason in one line, without the verdict word: it alone must be enough.
+
+    Args:
+        report: what is told.
+        name: escapes and quotes the name of a case.
+        prose: escapes a sentence.
+    """
+    if report.verdict == "pass":
+        return _passed(report)
+    own = [reason for reason in report.reasons if reason.verdict == report.verdict]
+    if report.verdict == "fail":
+        failing = [case for case in report.case_reports if case.verdict == "fail"]
+        suite_wide = [reason for reason in own if reason.case is None]
+        parts = []
+        if failing:
+            total = fmt.count(report.totals.cases, "case")
+            parts.append(f"{len(failing):,} of {total} below threshold: {names(failing, name)}")
+        parts += [prose(reason.text) for reason in suite_wide[:2]]
+        return "; ".join(parts) or "the gate failed"
+    # A reason that names no case speaks for the whole suite, so it comes first.
+    own.sort(key=lambda reason: reason.case is not None)
+    text = f"no verdict: {prose(own[0].text)}" if own else "no verdict"
+    if len(own) > 1:
+        text += f" (and {fmt.count(len(own) - 1, 'more reason')})"
+    return text
+
+
+def _passed(report: Report) -> str:
+    totals = report.totals
+    text = f"{fmt.count(totals.cases, 'case')}, {repeats(report)}, pass rate {fmt.percent1(totals.pass_rate)}"
+    if totals.flaky:
+        text += f", {totals.flaky:,} flaky"
+    if totals.within_noise:
+        text += f", {totals.within_noise:,} within noise"
+    if totals.errors:
+        text += f", {fmt.count(totals.errors, 'error')}"
+    return text
+
+
+def names(cases: Sequence[CaseReport], name: Escape, limit: int = NAMES_IN_HEADLINE) -> str:
+    """The names of some cases, at most `limit` of them: `a, b, c and 4 more`."""
+    text = ", ".join(name(case.id) for case in cases[:limit])
+    return f"{text} and {len(cases) - limit:,} more" if len(cases) > limit else text
+
+
+def by_severity(cases: Sequence[CaseReport]) -> list[CaseReport]:
+    """The cases in the order in which people want to see them: fail, incomplete, within noise, flaky, the rest."""
+    return sorted(cases, key=lambda case: (SEVERITY[case.verdict], not case.flaky))
+
+
+def failing_cases(report: Report) -> list[CaseReport]:
+    """The cases that stand in the way of a green verdict: those that fail, then those without a verdict."""
+    return [case for case in by_severity(report.case_reports) if case.verdict in ("fail", "incomplete")]
+
+
+def suite_reasons(report: Report) -> list[Reason]:
+    """The reasons that do not belong to one case."""
+    return [reason for reason in report.reasons if reason.case is None]
+
+
+def reasons_by_case(report: Report) -> dict[str, str]:
+    """Why each case that fails or has no verdict does so, as the report tells it."""
+    told: dict[str, str] = {}
+    for reason in report.reasons:
+        if reason.case is not None:
+            told.setdefault(reason.case, reason.text)
+    return {
+        case.id: case.text or told.get(case.id) or fmt.needs(case) or fmt.case_line(case)
+        for case in report.case_reports
+        if case.verdict in ("fail", "incomplete")
+    }
+
+
+def evidence(case: CaseReport) -> Evidence | None:
+    """One trial that shows why the case did not pass; None when no message is known.
+
+    A failed trial is preferred to one in error when the case fails, and the other way round when it is incomplete.
+    """
+    failing = case.failed + case.errors
+    wanted = "error" if case.verdict == "incomplete" else "failed"
+    examples = [one for one in case.examples if one.outcome in ("failed", "error") and message_of(one)]
+    examples.sort(key=lambda one: one.outcome != wanted)
+    shares = dict(case.failures)
+    if examples:
+        message = message_of(examples[0])
+        return Evidence(examples[0].repetition, message, shares.get(examples[0].message or message, 0), failing)
+    if case.failures:
+        message, alike = case.failures[0]
+        return Evidence(None, message, alike, failing)
+    return None
+
+
+def message_of(example: Example) -> str:
+    """Why a trial did not pass: its message, else its first failed check; an error's kind goes before it."""
+    text = example.message or next(iter(example.checks), "")
+    return f"{example.error_kind}: {text}" if example.error_kind and text else text or example.error_kind or ""
+
+
+def flaky_intro(report: Report) -> str:
+    """`2 flaky case(s) — passed inconsistently across 5 runs:`."""
+    flaky = list(report.flaky_cases())
+    return f"{len(flaky):,} flaky case(s) — passed inconsistently across {fmt.span([c.verdicts for c in flaky])} runs:"
+
+
+def warnings(report: Report) -> Iterator[str]:
+    """The report's warnings, and the note on few repeats if nothing said it yet."""
+    yield from report.warnings
+    weak = any(1 < case.asked < 5 for case in report.case_reports)
+    if weak and not any("wide interval" in warning for warning in report.warnings):
+        yield WEAK_NOTE
+
+
+def trials_done(report: Report) -> str:
+    """`15 of 15 trials: 11 passed, 4 failed, 0 errors`, then skipped and missing ones where there are any."""
+    totals = report.totals
+    text = (
+        f"{totals.trials:,} of {fmt.count(totals.asked, 'trial')}: {totals.passed:,} passed, {totals.failed:,} failed, "
+        f"{fmt.count(totals.errors, 'error')}"
+    )
+    if totals.skipped:
+        text += f", {totals.skipped:,} skipped"
+    if totals.missing:
+        text += f", {totals.missing:,} missing"
+    return text
+
+
+def suite_interval(report: Report) -> str:
+    """The re-run interval of the suite with its width: `60–83% (23 points wide)`."""
+    totals = report.totals
+    if totals.interval is None:
+        return fmt.UNKNOWN
+    return f"{fmt.interval(totals.interval)} ({fmt.width_points(totals.width)})"
+
+
+def _tokens(report: Report) -> tuple[tuple[int | None, str], ...]:
+    return (report.totals.tokens_input, "in"), (report.totals.tokens_output, "out")
+
+
+def time_and_cost(report: Report) -> list[str]:
+    """What is known of time and money: `1.2 s a trial`, `18 s in all`, `$0.84`."""
+    totals = report.totals
+    parts = []
+    if totals.duration is not None:
+        parts.append(f"{fmt.duration(totals.duration)} a trial")
+    if totals.wall is not None:
+        parts.append(f"{fmt.duration(totals.wall)} in all")
+    if totals.cost is not None:
+        known = "" if totals.cost_known >= totals.trials else f" (known for {totals.cost_known:,} trials)"
+        parts.append(fmt.money(totals.cost) + known)
+    tokens = [f"{known:,} {way}" for known, way in _tokens(report) if known is not None]
+    if tokens:
+        parts.append(f"tokens {', '.join(tokens)}")
+    return parts
