@@ -174,6 +174,27 @@ def test_each_trial_has_an_empty_tmpdir_that_is_gone_afterwards(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["true", 'touch "$TMPDIR/f"', 'chmod 555 "$TMPDIR"', 'rmdir "$TMPDIR"', 'rmdir "$TMPDIR"; ln -s "$PWD" "$TMPDIR"'],
+)
+def test_whatever_a_trial_does_to_its_tmpdir_the_next_finds_a_fresh_one(change: str, tmp_path: Path) -> None:
+    (tmp_path / "precious").touch()
+
+    async def scenario() -> None:
+        target = CommandTarget(
+            f'stat -c %a "$TMPDIR"; ls -A "$TMPDIR"; test -L "$TMPDIR" && echo link; {change}',
+            folder=tmp_path,
+            environ=ENVIRON,
+        )
+        await target.start()
+        assert [(await target.answer(CALL))[0].output for _ in range(3)] == ["700"] * 3
+        await target.close()
+
+    asyncio.run(scenario())
+    assert (tmp_path / "precious").exists()
+
+
 def test_commands_run_in_their_folder_and_share_it(tmp_path: Path) -> None:
     ask("pwd > where; echo kept", tmp_path)
     assert (tmp_path / "where").read_text().strip() == str(tmp_path)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repeat_eval.suite.checks.base import Answer
@@ -430,6 +430,7 @@ def test_retry_after_is_a_date() -> None:
     assert retry_after_seconds(formatdate(now - 42, usegmt=True), now) == 0.0
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_no_retry_after_breaks_the_reading(value: str) -> None:
     seconds = retry_after_seconds(value, time.time())
@@ -538,6 +539,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from(["url", "method", "headers", "json", "body", "output", "cost"]) | st.text(), JSON)
 )
@@ -573,6 +575,7 @@ def test_pointers_find_no_more_than_is_there(pointer: str) -> None:
         find({"foo": ["bar", "baz"]}, pointer)
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_a_pointer_to_every_leaf_finds_it(value: Any) -> None:
     def walk(part: Any, pointer: str) -> None:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Awaitable, Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repeat_eval.suite.checks.base import Answer
@@ -95,6 +95,7 @@ def test_other_texts_are_refused_with_what_is_allowed(text: str) -> None:
         parse_rate(text)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_no_text_breaks_the_reading(text: str) -> None:
     try:
@@ -140,6 +141,7 @@ def test_a_slow_rate_gives_no_more_credit_than_a_second() -> None:
     asyncio.run(scenario())
 
 
+@settings(deadline=None)
 @given(
     count=st.integers(1, 50),
     arrivals=st.lists(st.floats(0, 300, allow_nan=False), min_size=1, max_size=40),

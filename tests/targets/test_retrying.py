@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repeat_eval.suite.checks.base import Answer
@@ -141,6 +141,7 @@ def test_delays_double_up_to_half_a_minute(retry: int, seconds: float) -> None:
     assert delay_before_retry(retry, None, 0.5) == seconds
 
 
+@settings(deadline=None)
 @given(retry=st.integers(1, 10_000), after=st.none() | st.floats(0, 1e9), jitter=st.floats(0, 1, exclude_max=True))
 def test_no_delay_is_negative_or_without_bound(retry: int, after: float | None, jitter: float) -> None:
     delay = delay_before_retry(retry, after, jitter)

@@ -286,8 +286,9 @@ def _reason(error: Exception) -> str:
 def _remove_tree(path: Path) -> None:
     """Remove a folder; what the user's code made unremovable stays, since that is no reason to lose a trial."""
 
-    if path.is_symlink() or path.is_file():
-        path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        if path.is_symlink() or path.is_file():
+            path.unlink()
     shutil.rmtree(path, ignore_errors=True)
     if path.exists():
         for parent, _, _ in os.walk(path):  # does not follow links

@@ -1,0 +1,40 @@
+# Everything a fresh machine needs is installed by these targets: only python3 (3.11 or newer) and make are assumed.
+VENV := .venv
+PY := $(VENV)/bin/python
+RUNTIME := $(VENV)/.runtime-ready
+DEV := $(VENV)/.dev-ready
+
+.PHONY: demo test lint types format bench schemas clean
+
+demo: $(RUNTIME)  ## the main job, offline, on the bundled example
+	@sh scripts/demo.sh $(VENV)/bin/repeat-eval
+
+test: $(DEV)  ## all tests, with lint and types
+	$(VENV)/bin/ruff format --check -q .
+	$(VENV)/bin/ruff check -q .
+	$(VENV)/bin/mypy
+	$(PY) -m pytest -n auto
+
+lint: $(DEV)
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/lint-imports
+	$(VENV)/bin/mypy
+
+format: $(DEV)
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+bench: $(DEV)  ## figures, not tests: see benchmarks/README.md
+	$(PY) -m benchmarks
+
+$(RUNTIME): requirements.lock requirements-build.lock pyproject.toml scripts/make_venv.sh
+	sh scripts/make_venv.sh $(VENV) requirements-build.lock requirements.lock
+	@touch $@
+
+$(DEV): requirements-dev.lock requirements-build.lock pyproject.toml scripts/make_venv.sh
+	sh scripts/make_venv.sh $(VENV) requirements-build.lock requirements-dev.lock
+	@touch $@ $(RUNTIME)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache repeat-eval-report
