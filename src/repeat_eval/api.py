@@ -20,7 +20,7 @@ from repeat_eval.suite.checks.base import Check, NoVerdict, Observation, Score
 from repeat_eval.suite.checks.python import Python
 from repeat_eval.suite.expect import make_checks
 from repeat_eval.suite.load import load_suite as load_spec
-from repeat_eval.suite.settings import Settings, setting_problems
+from repeat_eval.suite.settings import Settings, setting_problems, settings_of
 from repeat_eval.suite.spec import CaseSpec, ConfiguredCheck, SuiteSpec
 from repeat_eval.targets.function_target import FunctionTarget
 
@@ -175,7 +175,7 @@ def _settings(values: Mapping[str, Any], case: str | None = None) -> Settings:
     if problems:
         where = f"case {case!r}: " if case is not None else ""
         raise UserError([Problem(where + text) for _, text in problems])
-    return Settings.model_validate(given)
+    return settings_of(given)
 
 
 def _checks(expect: Sequence[Any]) -> tuple[list[ConfiguredCheck], list[str]]:

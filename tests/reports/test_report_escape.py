@@ -13,15 +13,9 @@ from lxml import etree
 from repeat_eval.reports import escape
 
 anything = st.text(st.characters(exclude_categories=()), max_size=200)
-hostile = st.lists(
-    st.sampled_from(
-        [
-            "|", "`", "``", "\\", "<b>", "</td>", "<!--", "@me", "#1", "GH-2", "https://x.y", "www.x.y", "a@b.c", "**", "_",
-            "![i](u)", "[x](y)", "~~", "\n", "\x1b[31m", "\x1b]8;;http://x\x07", "\u202e", "- ", "1. ", "# ", ":smile:", "a",
-        ]
-    ),
-    max_size=10,
-).map("".join)  # fmt: skip
+marks = "| ` `` \\ <b> </td> <!-- @me #1 GH-2 https://x.y www.x.y a@b.c ** _ ![i](u) [x](y) ~~ :smile: - 1. # a $"
+pieces = [*marks.split(), "\n", " ", "\x1b[31m", "\x1b]8;;http://x\x07", "\u202e"]
+hostile = st.lists(st.sampled_from(pieces), max_size=10).map("".join)
 
 
 def unescaped(text: str, character: str) -> list[int]:

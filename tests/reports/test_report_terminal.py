@@ -68,6 +68,19 @@ def test_a_single_trial_a_case_claims_nothing_about_repeats_and_says_why() -> No
         assert word not in text
 
 
+def test_the_reports_own_words_about_a_single_trial_are_not_said_twice() -> None:
+    note = "1 repeat says what happened once: no flakiness, no pass^k"
+    text = shown(examples.report([examples.case("a", "P", threshold="0.5")], warnings=[note]))
+    assert text.count("1 repeat says") == 1
+    assert "One trial a case" not in text
+
+
+def test_cases_that_may_fail_are_named_in_a_green_verdict() -> None:
+    text = shown(examples.report([examples.case("bad", "FFFFF"), examples.case("good", "PPPPP")], reasons=[]))
+    assert "Not passed:" in text
+    assert text.splitlines()[-1] == "PASSED 2 cases, 5 repeats each, pass rate 50.0%, 1 failing as allowed"
+
+
 def test_few_repeats_are_warned_about_once() -> None:
     few = [examples.case("a", "PPP")]
     assert "⚠ repeats < 5: wide interval" in shown(examples.report(few))
@@ -91,8 +104,13 @@ def test_a_gate_of_the_whole_suite_is_told() -> None:
 
 
 def test_errors_and_missing_trials_stand_in_the_row() -> None:
-    text = shown(examples.report([examples.case("a", "PPEPP", asked=6)]), 80)
-    assert "1 error, 1 missing" in text
+    text = shown(examples.report([examples.case("a", "PPEPPS", asked=7), examples.case("b", "P" * 7)]), 80)
+    head, row, other = (
+        line for line in text.splitlines() if "Pass rate  " in line or line.startswith(("✓  a", "✓  b"))
+    )
+    assert head.endswith("Err  Skip  Miss  Status")
+    assert row.endswith("  1     1     1  PASS")
+    assert other.endswith("                   PASS")
 
 
 def test_many_cases_are_folded_unless_all_are_asked_for() -> None:
@@ -121,7 +139,7 @@ def test_no_line_of_the_table_is_wider_than_the_terminal(width: int) -> None:
     text = shown(examples.report([*cases, examples.case("日本語" * 30, "PPPPP")]), width)
     for line in text.splitlines():
         assert cell_len(line) <= width
-    head = text.splitlines()[2]
+    head = next(line for line in text.splitlines() if line.startswith("   Case"))
     assert all(title in head for title in ("Case", "Pass rate", "95% CI", "Status"))
     assert "…" in text
 

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import contextlib
 import os
+import select
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -81,8 +82,8 @@ async def hangs_async(input):
 
 
 def leaves_a_child(input):
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
-    return [os.getpid(), child.pid]
+    with open(input, "w") as gate:
+        subprocess.Popen(["sleep", "1000"], stdout=gate, stderr=gate)
 
 
 started = 0
@@ -322,31 +323,24 @@ def test_a_sync_function_that_hangs_is_a_timeout_and_its_worker_is_replaced(fold
 
 
 def test_calls_beside_one_that_hangs_come_to_their_own_end(folder: Path) -> None:
+    gate = folder / "gate"
+    os.mkfifo(gate)
+    (folder / "worker_agent.py").write_text("def f(input):\n    return open(input).read()\n")
+
     async def test() -> None:
-        (folder / "worker_agent.py").write_text(
-            "import threading\nopen_gate = threading.Event()\n"
-            "def f(input):\n"
-            "    if input == 'open':\n        open_gate.set()\n"
-            "    if input == 'hang':\n        threading.Event().wait()\n"
-            "    open_gate.wait()\n    return input\n"
-        )
-        async with pool_of(folder, "f", workers=3, processes=1) as it:
-            beside = asyncio.ensure_future(it.ask("beside"))
-            last = asyncio.ensure_future(it.ask("also"))
-            hanging = await it.error("hang", timeout=0.2)
-            assert hanging.kind == "timeout"
+        async with pool_of(folder, "f", workers=2, processes=1) as it:
+            first = it.pool.process_ids
+            beside = asyncio.ensure_future(it.ask(str(gate)))
+            os.mkfifo(folder / "never")
+            assert (await it.error(str(folder / "never"), timeout=0.2)).kind == "timeout"
             assert not beside.done()
-            worker = next(iter(it.pool._alive))  # nothing but the worker that is being given up can open its gate
-            opening = asyncio.ensure_future(worker.call(0, "open", call_facts(), 5))
-            assert await asyncio.gather(beside, last, opening, return_exceptions=True)
-            assert beside.result() == "beside"
-            assert last.result() == "also"
+            with gate.open("w", encoding="utf-8") as writer:
+                writer.write("opened")
+            assert await beside == "opened"
+            assert await it.ask(__file__)
+            assert not set(first) & set(it.pool.process_ids)
 
     run(test)
-
-
-def call_facts() -> dict[str, Any]:
-    return {"case": "a", "repetition": 1, "repeats": 1, "seed": 1}
 
 
 def test_an_async_function_that_hangs_is_cancelled_and_its_worker_lives_on(folder: Path) -> None:
@@ -424,9 +418,11 @@ def test_the_trials_folder_is_there_during_the_call_only(folder: Path) -> None:
             assert made[0] != made[1]
             assert not made[0].exists()
             assert made[0].parent.exists()
-        assert not made[0].parent.exists()
+        folders.extend(made)
 
+    folders: list[Path] = []
     run(test)
+    assert not folders[0].parent.exists()
 
 
 def test_workers_run_in_the_suites_folder_without_our_path_or_token(folder: Path) -> None:
@@ -434,7 +430,7 @@ def test_workers_run_in_the_suites_folder_without_our_path_or_token(folder: Path
         environ = {**os.environ, "GH_TOKEN": "0123456789"}
         async with pool_of(folder, "surroundings", environ=environ) as it:
             found = await it.ask()
-            assert Path(found["cwd"]).samefile(folder)
+            assert Path(found["cwd"]).samefile(folder)  # noqa: ASYNC240
             assert found["path"][0] == str(folder)
             assert str(Path(worker_module.__file__).parent) not in found["path"]
             assert found["token"] is None
@@ -453,7 +449,7 @@ def test_in_process_isolation_every_trial_has_a_process_and_an_environment_of_it
             assert second["trial"] == ["a", "2", "5", "7"]
             assert second["imported_by_trial"] == "a"
             assert not is_alive(first["pid"])
-            assert not Path(first["tmpdir"]).exists()
+            assert not Path(first["tmpdir"]).exists()  # noqa: ASYNC240
 
     run(test)
 
@@ -471,12 +467,21 @@ def test_in_process_isolation_death_and_hanging_are_errors_of_their_trial(folder
 
 @pytest.mark.parametrize("isolation", ["worker", "process"])
 def test_children_of_functions_do_not_outlive_the_pool(folder: Path, isolation: str) -> None:
+    gate = folder / "gate"
+    os.mkfifo(gate)
+
     async def test() -> None:
         async with pool_of(folder, "leaves_a_child", isolation=isolation) as it:
-            pids = await it.ask()
-        assert not any(map(is_alive, pids))
+            await it.ask(str(gate))
 
-    run(test)
+    # The child holds the other end of the gate; when it is gone, the gate is at its end.
+    reader = os.open(gate, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        run(test)
+        assert select.select([reader], [], [], 20)[0], "the child outlived the pool"
+        assert os.read(reader, 1) == b""
+    finally:
+        os.close(reader)
 
 
 def test_closing_ends_what_hangs_and_tells_who_waits(folder: Path) -> None:
@@ -495,9 +500,9 @@ def test_closing_lets_functions_run_what_they_registered_for_the_exit(folder: Pa
     async def test() -> None:
         async with pool_of(folder, "exit_hook") as it:
             await it.ask(str(folder / "said goodbye"))
-        assert (folder / "said goodbye").exists()
 
     run(test)
+    assert (folder / "said goodbye").exists()
 
 
 def test_closing_twice_or_before_the_start_is_harmless(folder: Path) -> None:
@@ -524,14 +529,14 @@ def test_workers_end_when_the_program_that_started_them_is_killed(folder: Path) 
         "    await pool.call(0, Call(case='a', input=1, repetition=1, repeats=1, seed=1), 'hang')\n"
         "asyncio.run(main())\n"
     )
-    with subprocess.Popen([sys.executable, "-c", script, str(folder)], stdout=subprocess.PIPE) as program:
+    environ = {**os.environ, "TMPDIR": str(folder)}
+    command = [sys.executable, "-c", script, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environ) as program:
         assert program.stdout is not None
         pid = int(program.stdout.readline())
         watched = os.pidfd_open(pid)
         program.kill()
     try:
-        import select  # noqa: PLC0415
-
         assert select.select([watched], [], [], 20)[0], "the worker outlived its parent"
     finally:
         os.close(watched)

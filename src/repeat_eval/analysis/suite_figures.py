@@ -9,7 +9,7 @@ from fractions import Fraction
 from repeat_eval.analysis.report import CaseReport, Reason, SuiteVerdict, Totals
 from repeat_eval.analysis.rules import Rules, exact
 from repeat_eval.records.trial import Trial
-from repeat_eval.statistics import repeats, suite_rates
+from repeat_eval.statistics import intervals, repeats, suite_rates
 
 MIN_CASES_FOR_NEW_CASES = 10
 
@@ -92,7 +92,11 @@ def suite_reasons(cases: Sequence[CaseReport], totals: Totals, rules: Rules) -> 
     reasons = [*_evidence(cases, totals, rules), *_failing_cases(cases, rules)]
     reasons += [
         reason
-        for reason in (_suite_threshold(cases, totals, rules), _stability(totals, rules), *_reliability(cases, rules))
+        for reason in (
+            _suite_threshold(cases, totals, rules),
+            _stability(cases, totals, rules),
+            *_reliability(cases, rules),
+        )
         if reason is not None
     ]
     order: dict[SuiteVerdict, int] = {"incomplete": 0, "fail": 1, "pass": 2}
@@ -171,7 +175,7 @@ def _suite_threshold(cases: Sequence[CaseReport], totals: Totals, rules: Rules) 
         return None
     threshold = exact(rules.suite_threshold)
     judged = [case for case in cases if case.verdicts]
-    unknown = [case.errors + case.missing + case.skipped for case in judged]
+    unknown = [_unknown(case) for case in judged]
     counts = [(case.passed, case.verdicts) for case in judged]
     verdict = suite_rates.suite_verdict(counts, threshold, rules.gate)
     observed = f"mean pass rate {totals.pass_rate:.1%}"
@@ -199,12 +203,30 @@ def _suite_threshold(cases: Sequence[CaseReport], totals: Totals, rules: Rules) 
     )
 
 
-def _stability(totals: Totals, rules: Rules) -> Reason | None:
-    if rules.min_stability is None or totals.stability is None:
+def _unknown(case: CaseReport) -> int:
+    """Trials that could have passed or failed and did neither."""
+    return case.errors + case.missing + case.skipped
+
+
+def _stability(cases: Sequence[CaseReport], totals: Totals, rules: Rules) -> Reason | None:
+    """The share of stable cases; a trial without a verdict could have agreed with its case's others, or not."""
+    judged = [case for case in cases if case.verdicts and case.verdicts + _unknown(case) > 1]
+    if rules.min_stability is None or not judged:
         return None
     required = exact(rules.min_stability)
-    if Fraction(totals.stable, totals.stable + totals.flaky) >= required:
+    best = Fraction(sum(not case.flaky for case in judged), len(judged))
+    worst = Fraction(sum(not case.flaky and not _unknown(case) for case in judged), len(judged))
+    if worst >= required:
         return None
+    if best >= required:
+        return Reason(
+            gate="min-stability",
+            verdict="incomplete",
+            observed=totals.stability,
+            required=float(required),
+            text=f"stability lies between {float(worst):.0%} and {float(best):.0%}: trials without a verdict could "
+            f"turn it either way at {rules.min_stability}",
+        )
     return Reason(
         gate="min-stability",
         verdict="fail",
@@ -216,26 +238,39 @@ def _stability(totals: Totals, rules: Rules) -> Reason | None:
 
 
 def _reliability(cases: Sequence[CaseReport], rules: Rules) -> list[Reason]:
+    """Pass-to-3 of every case; trials without a verdict once all passed and once all failed."""
     if rules.min_reliability is None or rules.gate == "none":
         return []
     required = exact(rules.min_reliability)
     reasons = []
     for case in cases:
-        if case.reliability is None or Fraction(case.passed, case.verdicts) ** 3 >= required:
+        unknown = _unknown(case)
+        asked = case.verdicts + unknown
+        if not case.verdicts or asked < 2:
             continue
-        if rules.gate == "wilson" and round(case.reliability.interval[1], 12) >= required:
+        worst, best = (_reliable(passed, asked, required, rules) for passed in (case.passed, case.passed + unknown))
+        if worst:
             continue
+        value = float(Fraction(case.passed, case.verdicts) ** 3)
+        turn = "; trials without a verdict could turn it either way" if best else ""
+        below = "could be below" if best else "is below"
         reasons.append(
             Reason(
                 gate="min-reliability",
-                verdict="fail",
+                verdict="incomplete" if best else "fail",
                 case=case.id,
-                observed=case.reliability.value,
+                observed=value,
                 required=float(required),
-                text=f"pass-to-3 {case.reliability.value:.0%} is below {rules.min_reliability}",
+                text=f"pass-to-3 {value:.0%} {below} {rules.min_reliability}{turn}",
             )
         )
     return reasons
+
+
+def _reliable(passed: int, verdicts: int, required: Fraction, rules: Rules) -> bool:
+    if Fraction(passed, verdicts) ** 3 >= required:
+        return True
+    return rules.gate == "wilson" and round(intervals.wilson_interval(passed, verdicts)[1] ** 3, 12) >= required
 
 
 def suite_verdict(reasons: Sequence[Reason]) -> SuiteVerdict:

@@ -85,6 +85,24 @@ def run(arguments: list[str] | None = None) -> int:
     except (KeyboardInterrupt, click.exceptions.Abort):
         _say("interrupted")
         return ExitCode.INCOMPLETE
+    except Exception as error:
+        # A fault of ours: there is no verdict, and 1 would say that the gate failed.
+        _say(f"a fault in repeat-eval itself, please report it: {type(error).__name__}: {error} ({_place(error)})")
+        return ExitCode.INCOMPLETE
+
+
+def _place(error: Exception) -> str:
+    """The innermost line of our own code that the error went through."""
+    from pathlib import Path
+
+    package = Path(__file__).parent.parent
+    place, trace = "unknown place", error.__traceback__
+    while trace is not None:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        if file.is_relative_to(package):
+            place = f"{file.relative_to(package)}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
 
 
 def _say_problems(error: RepeatEvalError) -> None:

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from repeat_eval.errors import Problem, UserError
-from repeat_eval.suite.settings import Settings, setting_problems
+from repeat_eval.suite.settings import Settings, setting_problems, settings_of
 
 PREFIX = "REPEAT_EVAL_"
 
@@ -104,8 +104,8 @@ def settings_from(ctx: click.Context, values: dict[str, Any]) -> tuple[Settings,
     if problems:
         raise UserError(problems)
     return (
-        Settings.model_validate(layers[ParameterSource.COMMANDLINE]),
-        Settings.model_validate(layers[ParameterSource.ENVIRONMENT]),
+        settings_of(layers[ParameterSource.COMMANDLINE]),
+        settings_of(layers[ParameterSource.ENVIRONMENT]),
     )
 
 

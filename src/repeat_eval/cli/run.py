@@ -10,7 +10,6 @@ import click
 from repeat_eval.cli.options import GATE_OPTIONS, RUN_OPTIONS, SHOW_OPTIONS, option, settings_from, with_options
 from repeat_eval.cli.show import Screen
 from repeat_eval.errors import UserError
-from repeat_eval.execution.progress import choose_progress
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.run_suite import Finished, run_suite
 from repeat_eval.steps.write_reports import write_reports
@@ -80,7 +79,7 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
         name=values["name"],
         duplicates=values["duplicates"],
         junit_strict=values["junit_strict"],
-        progress=choose_progress(screen.progress_console, quiet=screen.quiet),
+        progress=screen.progress(),
         say=lambda text: click.echo(f"repeat-eval: {text}", err=True),
     )
     if values["explain_settings"]:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from repeat_eval.analysis.report import Report
-from repeat_eval.reports.terminal import make_console, render, render_verdict
+from repeat_eval.execution.progress import Bar, Lines, Progress, Silent
 from repeat_eval.steps.request import Request
 from repeat_eval.suite.settings import ResolvedSettings, resolve
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 class Screen:
@@ -27,22 +22,25 @@ class Screen:
         self._no_color = no_color
         self._all_cases = all_cases
 
-    @cached_property
-    def console(self) -> Console:
-        """Standard output, for the report."""
-        return make_console(self._no_color)
+    def progress(self) -> Progress:
+        """A bar for a terminal, lines for a log, nothing when quiet; on standard error, so that reports can be piped."""
+        if self.quiet:
+            return Silent()
+        if not sys.stderr.isatty():
+            return Lines(sys.stderr)
+        from repeat_eval.reports.terminal import make_console
 
-    @cached_property
-    def progress_console(self) -> Console:
-        """Standard error, for progress, so that the report can be piped."""
-        return make_console(self._no_color, file=sys.stderr)
+        return Bar(make_console(self._no_color, file=sys.stderr))
 
     def show(self, report: Report, written: Sequence[Path]) -> None:
-        """Show a report and where its files are."""
+        """Show a report on standard output, and where its files are."""
+        from repeat_eval.reports.terminal import make_console, render, render_verdict
+
+        console = make_console(self._no_color)
         if self.quiet:
-            render_verdict(report, self.console)
+            render_verdict(report, console)
             return
-        render(report, self.console, all_cases=self._all_cases)
+        render(report, console, all_cases=self._all_cases)
         if written:
             folder = written[0].parent
             click.echo(f"\nReports: {folder}/ ({', '.join(path.name for path in written)})", err=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.execution.grading import RemoteCheck, is_remote
+from repeat_eval.execution.places import Places, place_of
 from repeat_eval.execution.trials import PlannedCase
 from repeat_eval.records.run import CasePlan
 from repeat_eval.records.trial import ErrorKind
@@ -15,7 +17,7 @@ from repeat_eval.suite.checks.base import Observation, Score
 from repeat_eval.suite.settings import ResolvedSettings
 from repeat_eval.suite.spec import CaseSpec, ConfiguredCheck, SuiteSpec, TargetSpec
 from repeat_eval.targets.base import Call, Target
-from repeat_eval.targets.timed import Timed
+from repeat_eval.targets.function_target import FunctionTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +25,13 @@ class Prepared:
     """Everything that a run needs.
 
     `to_start` must be started before and closed after; `remote` judges with the checks whose code is the user's.
+    `blocking` is the function when all cases ask the same blocking one of this process, without a rate limit.
     """
 
     cases: tuple[PlannedCase, ...]
     to_start: tuple[Target, ...]
     remote: RemoteCheck | None
+    blocking: FunctionTarget | None = None
 
 
 @dataclass(slots=True)
@@ -68,10 +72,14 @@ class Workshop:
         if problems:
             raise UserError(problems)
         remote = self._remote(cases)
-        to_start = [target for _, target in self._bare]
-        if self._pool is not None:
-            to_start.append(_PoolAsTarget(self._pool))
-        return Prepared(tuple(planned), tuple(to_start), remote)
+        places = Places(self.spec, cases, named_in_suite=self.settings.source("interpreter") == "suite")
+        to_start: list[Target] = [] if self._pool is None else [_Starter(self._pool, places.of_function)]
+        to_start += [_Starter(target, partial(places.of_target, spec)) for spec, target in self._bare]
+        blocking = None
+        if remote is None and [spec for spec, _ in self._bare] == [None] and self.settings["rate"] is None:
+            only = self.function
+            blocking = only if isinstance(only, FunctionTarget) and not only.is_async else None
+        return Prepared(tuple(planned), tuple(to_start), remote, blocking)
 
     def _target(self, case: CaseSpec) -> Target:
         spec = case.target or self.spec.target
@@ -79,9 +87,8 @@ class Workshop:
             spec = None
         elif spec is None:
             raise UserError(
-                Problem(
-                    f"the suite {self.spec.name!r} names no target: write `target:` into it, or give one with --target",
-                    str(self.spec.path) if self.spec.path else None,
+                Places(self.spec, ()).of_suite(
+                    f"the suite {self.spec.name!r} names no target: write `target:` into it, or give one with --target"
                 )
             )
         retries = case.retries if case.retries is not None else self.settings["retries"]
@@ -112,9 +119,7 @@ class Workshop:
         if rate is not None or (spec is not None and spec.kind == "http"):
             from repeat_eval.targets.rate_limit import RateLimited, parse_rate
 
-            target = RateLimited(Timed(target), parse_rate(rate) if rate is not None else None)
-        else:
-            target = Timed(target)
+            target = RateLimited(target, parse_rate(rate) if rate is not None else None)
         self._bare.append((spec, target))
         return target
 
@@ -124,8 +129,13 @@ class Workshop:
             from repeat_eval.targets.python_target import find_interpreter
             from repeat_eval.targets.worker_pool import WorkerPool
 
+            try:
+                interpreter = find_interpreter(self.spec.folder, self.settings["interpreter"])
+            except UserError as error:
+                places = Places(self.spec, (), named_in_suite=self.settings.source("interpreter") == "suite")
+                raise UserError([places.of_function(problem) for problem in error.problems]) from None
             self._pool = WorkerPool(
-                find_interpreter(self.spec.folder, self.settings["interpreter"]),
+                interpreter,
                 self.spec.folder,
                 workers=self.settings["workers"],
                 environ=self.environ,
@@ -156,20 +166,24 @@ def _same(one: TargetSpec, other: TargetSpec) -> bool:
     return one.kind == other.kind and bool(one.value == other.value)
 
 
-class _PoolAsTarget:
-    """Starts and closes the pool with the targets; nobody asks it."""
+class _Starter:
+    """Starts and closes a target or the pool; what cannot start is a fault at the place where it is written."""
 
-    def __init__(self, pool: Any) -> None:
-        self._pool = pool
+    def __init__(self, target: Any, place: Callable[[Problem], Problem]) -> None:
+        self._target = target
+        self._place = place
 
     async def start(self) -> None:
-        await self._pool.start()
+        try:
+            await self._target.start()
+        except UserError as error:
+            raise UserError([self._place(problem) for problem in error.problems]) from None
 
     async def answer(self, call: Call) -> Any:
         raise NotImplementedError
 
     async def close(self) -> None:
-        await self._pool.close()
+        await self._target.close()
 
 
 def _python(workshop: Workshop, spec: TargetSpec) -> Target:
@@ -197,14 +211,10 @@ def _http(workshop: Workshop, spec: TargetSpec) -> Target:
     try:
         settings = HttpSettings.from_mapping(spec.value, workshop.environ)
     except HttpSettingsError as error:
-        problems = []
-        for path, message in error.problems:
-            key = ".".join(str(step) for step in ("http", *path))
-            if spec.source is None:
-                problems.append(Problem(f"`{key}` {message}"))
-                continue
-            position = spec.source.place((*spec.path, "http", *path))
-            problems.append(Problem(f"`{key}` {message}", spec.source.file, position.line, position.column))
+        problems = [
+            place_of(spec, f"`{'.'.join(('http', *path))}` {message}", ("http", *path))
+            for path, message in error.problems
+        ]
         raise UserError(problems) from None
     return HttpTarget(settings, workers=workshop.settings["workers"])
 

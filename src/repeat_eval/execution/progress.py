@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -167,10 +167,3 @@ class Bar:
         """Remove the bar."""
         if self._progress is not None:
             self._progress.stop()
-
-
-def choose_progress(console: Any, *, quiet: bool) -> Progress:
-    """A bar for a terminal, lines for anything else, nothing when quiet."""
-    if quiet:
-        return Silent()
-    return Bar(console) if console.is_terminal else Lines(console.file)

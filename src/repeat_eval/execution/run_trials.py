@@ -13,6 +13,7 @@ from repeat_eval.execution.stopping import GRACE_SECONDS, Stop
 from repeat_eval.execution.trials import PlannedCase, run_trial
 from repeat_eval.records.trial import Trial
 from repeat_eval.targets.base import Target
+from repeat_eval.targets.function_target import FunctionTarget
 
 
 async def run_trials(
@@ -26,6 +27,7 @@ async def run_trials(
     done: Collection[tuple[str, int]] = (),
     sequential: bool = False,
     time_budget: float | None = None,
+    blocking: FunctionTarget | None = None,
     grace: float = GRACE_SECONDS,
 ) -> None:
     """Run every trial that is asked for and not done, handing each to `on_trial` as it ends.
@@ -41,6 +43,8 @@ async def run_trials(
         done: (case id, repetition) pairs that need not be run again.
         sequential: never two trials of one case at once.
         time_budget: seconds after which the stop is triggered.
+        blocking: the function, when it is a blocking one of this process that all cases ask: trials then run in
+            threads, and `on_trial` is called in them, one at a time.
     """
     index = {case.spec.id: position for position, case in enumerate(cases)}
     scheduler = Scheduler(
@@ -61,14 +65,31 @@ async def run_trials(
 
     loop = asyncio.get_running_loop()
     timer = loop.call_later(time_budget, stop.trigger, "time-budget") if time_budget is not None else None
-    tasks = [loop.create_task(work()) for _ in range(min(workers, scheduler.remaining))]
     interrupted = asyncio.Event()
-    stop.on_trigger(lambda: interrupted.set() if stop.reason == "interrupted" else None)
+
+    def hurry() -> None:
+        if stop.reason == "interrupted":
+            loop.call_soon_threadsafe(interrupted.set)
+
+    stop.on_trigger(hurry)
+    at_once = min(workers, scheduler.remaining)
     try:
-        await _wait(tasks, interrupted, grace)
+        if blocking is not None:
+            from repeat_eval.execution.threads import ThreadedRun
+
+            threaded = ThreadedRun(cases, scheduler, blocking, seed=seed, stop=stop, on_trial=on_trial)
+            await threaded.run(at_once, interrupted, grace)
+        else:
+            await _in_tasks([loop.create_task(work()) for _ in range(at_once)], interrupted, grace)
     finally:
         if timer is not None:
             timer.cancel()
+
+
+async def _in_tasks(tasks: Sequence[asyncio.Task[None]], interrupted: asyncio.Event, grace: float) -> None:
+    try:
+        await _wait(tasks, interrupted, grace)
+    finally:
         for task in tasks:
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError):

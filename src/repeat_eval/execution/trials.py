@@ -24,6 +24,19 @@ class PlannedCase:
     target: Target
 
 
+def timed_out(case: PlannedCase, repetition: int, seconds: float) -> Trial:
+    """The trial of a target that could not be stopped when its time was up."""
+    return Trial(
+        case=case.spec.id,
+        repetition=repetition,
+        outcome="error",
+        error_kind="timeout",
+        message=f"no answer within {case.timeout:g} s",
+        duration=round(seconds, 6),
+        attempts=1,
+    )
+
+
 async def run_trial(case: PlannedCase, repetition: int, run_seed: int, remote: RemoteCheck | None) -> Trial:
     """Run one trial. Whatever the target or a check does, the result is a trial with one outcome."""
     spec = case.spec

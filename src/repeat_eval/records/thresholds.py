@@ -24,7 +24,7 @@ def parse_threshold(text: str) -> Fraction:
         raise ValueError(f"{text[:40]!r} is not a rate: write a decimal number from 0 to 1, for instance 0.8")
     value = Fraction(text)
     if value > 1:
-        hint = f"; did you mean {_suggest(text)}?" if value <= 100 else ""
+        hint = f"; did you mean {_suggest(text)}?" if 2 <= value <= 100 else ""
         raise ValueError(f"{text} is above 1, which no result can reach: rates go from 0 to 1{hint}")
     return value
 

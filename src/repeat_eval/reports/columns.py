@@ -47,9 +47,8 @@ def status_style(case: CaseReport) -> str:
     return {"FLAKY": "yellow", "BROKEN": "red"}.get(fmt.status(case), STYLES[case.verdict])
 
 
-def error_style(case: CaseReport) -> str:
-    """Colour of the count of trials without a verdict."""
-    return "magenta" if case.errors or case.missing else "dim"
+def _some(number: int) -> str:
+    return f"{number:,}" if number else ""
 
 
 def _k(k: str) -> Callable[[CaseReport], str]:
@@ -74,14 +73,14 @@ COLUMNS = (
     Column("tokens", "Tokens", lambda case: _number(case.tokens)),
     Column("time", "Time", lambda case: fmt.duration(case.duration.mean if case.duration else None)),
     Column("cost", "Cost", lambda case: fmt.money(case.cost)),
-    Column(
-        "without", "No verdict", lambda case: fmt.errors_of_case(case) or fmt.UNKNOWN, right=False, style=error_style
-    ),
+    Column("errors", "Err", lambda case: _some(case.errors), style=lambda case: "magenta"),
+    Column("skipped", "Skip", lambda case: _some(case.skipped)),
+    Column("missing", "Miss", lambda case: _some(case.missing), style=lambda case: "magenta"),
     Column("status", "Status", fmt.status, right=False, style=status_style),
 )
 
 KEPT = frozenset({"mark", "case", "rate", "interval", "status"})
-"""Always there. The column of trials without a verdict appears only where there are some, and then it stays, too."""
+"""Always there. Columns of trials without a verdict appear only where there are some, and then they stay, too."""
 DROP_ORDER = ("turns", "tokens", "cost", "time", "reliability", "stability", "score", "pass^3", "pass^2")
 ONLY_WITH_REPEATS = frozenset({"pass^2", "pass^3", "stability", "reliability"})
 
@@ -95,7 +94,7 @@ def known_columns(report: Report) -> list[Column]:
         if column.key in KEPT
         or (
             not (single and column.key in ONLY_WITH_REPEATS)
-            and any(column.cell(case) != fmt.UNKNOWN for case in report.case_reports)
+            and any(column.cell(case) not in (fmt.UNKNOWN, "") for case in report.case_reports)
         )
     ]
 

@@ -19,6 +19,7 @@ only says which trial failed; with `trials` every message is the trial's own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from junitparser.junitparser import Error, Failure, Properties, Property, Result, Skipped, SystemOut
@@ -36,6 +37,8 @@ MAX_ELEMENTS = 50
 NAME_LIMIT = 2_000
 MESSAGE_LIMIT = 1_000
 TEXT_LIMIT = 4_000
+NO_MESSAGE = "no message"
+"""What the report counts trials under that gave no reason."""
 
 # The order in which the Surefire schema wants them.
 _ORDER = ("failure", "rerunFailure", "flakyFailure", "error", "rerunError", "flakyError")
@@ -60,12 +63,12 @@ def write_junit(report: Report, *, strict: bool = False, trials: Iterable[Trial]
         trials: the run's trials, so that every failing trial has its own message; without them the report's examples
             and counted messages serve.
     """
-    failing_trials = _failing_trials(trials)
+    by_case = _by_case(trials or ())
     reasons = wording.reasons_by_case(report)
     # Each case becomes bytes at once, so that a huge run is never in memory as a tree.
     cases: list[bytes] = []
     for case in report.case_reports:
-        found = failing_trials.get(case.id, []) if trials is not None else list(_failing_of_report(case))
+        found = list(_failing_of_report(case) if trials is None else _failing_of_trials(case, by_case.get(case.id, [])))
         properties = None if strict else _properties(case_properties(report, case))
         cases.append(_testcase(report.suite, case, found, properties, reasons.get(case.id, "")).tostring())
     gate = _suite_gate(report)
@@ -143,28 +146,30 @@ def _suite_gate(report: Report) -> TestCase | None:
     return element
 
 
-def _failing_trials(trials: Iterable[Trial] | None) -> dict[str, list[Failing]]:
-    """The trials that did not pass, by case, in order of repetition."""
+def _by_case(trials: Iterable[Trial]) -> dict[str, list[Trial]]:
+    """The trials by case, in order of repetition."""
     found: dict[str, list[Trial]] = {}
-    for trial in trials or ():
+    for trial in trials:
+        found.setdefault(trial.case, []).append(trial)
+    return {case: sorted(some, key=lambda trial: trial.repetition) for case, some in found.items()}
+
+
+def _failing_of_trials(case: CaseReport, trials: Sequence[Trial]) -> Iterator[Failing]:
+    """The trials that did not pass. An error that counts as a failure is one: the report's letters know."""
+    letters = case.outcomes if len(trials) == case.trials else ""
+    for trial, letter in zip_longest(trials, letters[: len(trials)]):
         if trial.outcome in ("failed", "error"):
-            found.setdefault(trial.case, []).append(trial)
-    return {
-        case: [_of_trial(trial) for trial in sorted(some, key=lambda trial: trial.repetition)]
-        for case, some in found.items()
-    }
+            yield _of_trial(trial, error=letter == "E" if letter else trial.outcome == "error")
 
 
-def _of_trial(trial: Trial) -> Failing:
+def _of_trial(trial: Trial, *, error: bool) -> Failing:
     checks = [check.message or check.name for check in trial.checks if not check.passed]
     why = trial.message or (checks[0] if checks else "")
-    error = trial.outcome == "error"
     return _failing(trial.repetition, why, error=error, kind=trial.error_kind, checks=checks, output=trial.output)
 
 
-def _of_example(example: Example) -> Failing:
+def _of_example(example: Example, *, error: bool) -> Failing:
     why = example.message or next(iter(example.checks), "")
-    error = example.outcome == "error"
     return _failing(
         example.repetition, why, error=error, kind=example.error_kind, checks=example.checks, output=example.output
     )
@@ -182,13 +187,13 @@ def _failing(
     """What is written of one trial that did not pass; `repetition` is None where its number is not known."""
     name = "a trial" if repetition is None else f"trial {repetition}"
     word = "gave no verdict" if error else "failed"
-    shown = f" ({kind})" if error and kind else ""
+    shown = f" ({kind})" if kind else ""
     message = f"{name} {word}{shown}: {why}" if why else f"{name} {word}{shown}"
     parts = [check for check in checks if check != why]
     if output:
         parts.append(f"output: {output}")
     return Failing(
-        error, (kind or "error") if error else "failed", message, "\n".join([message, *parts]) if parts else ""
+        error, kind or ("error" if error else "failed"), message, "\n".join([message, *parts]) if parts else ""
     )
 
 
@@ -203,7 +208,10 @@ def _failing_of_report(case: CaseReport) -> Iterator[Failing]:
     if not case.missing:
         entries = [(number, letter) for number, letter in enumerate(case.outcomes, start=1) if letter in "FE"]
     else:
-        entries = [(number, "E" if one.outcome == "error" else "F") for number, one in sorted(examples.items())]
+        # An error may count as a failure, so the counts decide.
+        entries = [
+            (number, "E" if one.outcome == "error" and case.errors else "F") for number, one in sorted(examples.items())
+        ]
     for _, letter in entries:
         left[letter] -= 1
     entries += [(None, letter) for letter, number in left.items() for _ in range(number)]
@@ -211,7 +219,7 @@ def _failing_of_report(case: CaseReport) -> Iterator[Failing]:
     for repetition, letter in entries:
         example = examples.get(repetition) if repetition is not None else None
         if example is not None:
-            yield _of_example(example)
+            yield _of_example(example, error=letter == "E")
         elif letter == "E":
             kind = next(iter(case.error_kinds)) if len(case.error_kinds) == 1 else None
             yield _failing(repetition, "", error=True, kind=kind)
@@ -227,6 +235,8 @@ def _other_messages(case: CaseReport) -> Iterator[str]:
         return
     shown = [one.message for one in case.examples if one.outcome == "failed"]
     for message, number in case.failures:
+        if message == NO_MESSAGE:
+            continue
         for _ in range(number - shown.count(message)):
             yield message
 

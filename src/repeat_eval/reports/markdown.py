@@ -36,6 +36,7 @@ class _Detail(NamedTuple):
     """How much is shown; a step of the ladder by which the summary gets shorter."""
 
     rows: int | None = None
+    failed: int = MAX_FAILED
     stable: bool = True
     settings: bool = True
     flaky: int = MAX_FLAKY
@@ -47,7 +48,7 @@ def render_summary(report: Report, limit: int = LIMIT) -> str:
     """The report as Markdown of at most `limit` bytes (and so characters) in UTF-8.
 
     Sheds in this order: rows of stable cases that pass, further rows of the folded table, settings, warnings, the list
-    of flaky cases, the messages of failing trials. The verdict always stays.
+    of flaky cases, the messages of failing trials, the table of failing cases. The verdict always stays.
     """
     template = _environment().get_template("summary.md.j2")
     text = ""
@@ -70,6 +71,7 @@ def _ladder(report: Report, limit: int) -> Iterator[_Detail]:
     yield _Detail(rows=0, stable=False, settings=False, warnings=3)
     yield _Detail(rows=0, stable=False, settings=False, warnings=0, flaky=0)
     yield _Detail(rows=0, stable=False, settings=False, warnings=0, flaky=0, evidence=False)
+    yield _Detail(rows=0, failed=0, stable=False, settings=False, warnings=0, flaky=0, evidence=False)
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
@@ -127,8 +129,8 @@ def _content(report: Report, detail: _Detail) -> dict[str, object]:
         "word": _WORDS[report.verdict],
         "headline": wording.headline(report, lambda text: _name(text, table=False), markdown),
         "about": _about(report),
-        "failed": failed[:MAX_FAILED],
-        "failed_more": max(len(failed) - MAX_FAILED, 0),
+        "failed": failed[: detail.failed],
+        "failed_more": max(len(failed) - detail.failed, 0),
         "why": _why(report, failed[:MAX_FAILED]) if detail.evidence else [],
         "suite_reasons": wording.suite_reasons(report)[:MAX_FAILED],
         "flaky": flaky[: detail.flaky],
@@ -144,7 +146,7 @@ def _content(report: Report, detail: _Detail) -> dict[str, object]:
         "trials_done": wording.trials_done(report),
         "suite_interval": wording.suite_interval(report),
         "time_and_cost": ", ".join(wording.time_and_cost(report)),
-        "single_note": wording.SINGLE_NOTE if wording.single_trial(report) else "",
+        "single_note": wording.single_note(report),
         "noise_note": wording.NOISE_NOTE if report.totals.within_noise else "",
         "f": fmt,
         "mark": _mark,

@@ -231,7 +231,9 @@ class _Page:
         for case in shown:
             text = terminal(why[case.id])
             named = self.name(case.id)
-            self.line(text if case.id in text else f"{named}: {text}", indent="  • ", hanging="    ")
+            self.line(
+                text if text.startswith((f"{case.id} ", named)) else f"{named}: {text}", indent="  • ", hanging="    "
+            )
             self.evidence(case)
         if len(cases) > len(shown):
             self.line(f"… and {fmt.count(len(cases) - len(shown), 'more case')}", style="dim", indent="    ")
@@ -278,8 +280,8 @@ class _Page:
         """Notes and warnings with their style."""
         if any(case.verdict == "within-noise" for case in self.report.case_reports):
             yield f"NOISE: {wording.NOISE_NOTE}", "dim"
-        if wording.single_trial(self.report):
-            yield wording.SINGLE_NOTE, "dim"
+        if note := wording.single_note(self.report):
+            yield terminal(note), "dim"
         for warning in wording.warnings(self.report):
             yield terminal(warning), "yellow"
 

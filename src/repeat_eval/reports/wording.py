@@ -43,6 +43,13 @@ def single_trial(report: Report) -> bool:
     return bool(report.case_reports) and all(case.asked <= 1 for case in report.case_reports)
 
 
+def single_note(report: Report) -> str:
+    """Why nothing is said about repeats, in the report's own words if it has some; empty where there are repeats."""
+    if not single_trial(report):
+        return ""
+    return next((warning for warning in report.warnings if "pass^k" in warning), SINGLE_NOTE)
+
+
 def repeats(report: Report) -> str:
     """`10 repeats each`, or `3–10 repeats each` when cases differ; `1 trial each` without repeats."""
     if single_trial(report):
@@ -86,6 +93,8 @@ def headline(report: Report, name: Escape, prose: Escape) -> str:
 def _passed(report: Report) -> str:
     totals = report.totals
     text = f"{fmt.count(totals.cases, 'case')}, {repeats(report)}, pass rate {fmt.percent1(totals.pass_rate)}"
+    if totals.failing:
+        text += f", {totals.failing:,} failing as allowed"
     if totals.flaky:
         text += f", {totals.flaky:,} flaky"
     if totals.within_noise:
@@ -161,8 +170,9 @@ def flaky_intro(report: Report) -> str:
 
 
 def warnings(report: Report) -> Iterator[str]:
-    """The report's warnings, and the note on few repeats if nothing said it yet."""
-    yield from report.warnings
+    """The report's warnings but for `single_note`, and the note on few repeats if nothing said it yet."""
+    note = single_note(report)
+    yield from (warning for warning in report.warnings if warning != note)
     weak = any(1 < case.asked < 5 for case in report.case_reports)
     if weak and not any("wide interval" in warning for warning in report.warnings):
         yield WEAK_NOTE

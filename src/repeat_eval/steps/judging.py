@@ -9,7 +9,7 @@ from repeat_eval.analysis.report import Report, Setting
 from repeat_eval.analysis.rules import Rules
 from repeat_eval.errors import UserError
 from repeat_eval.records.run import Run
-from repeat_eval.suite.settings import ResolvedSettings, Settings, setting_problems
+from repeat_eval.suite.settings import ResolvedSettings, Settings, setting_problems, settings_of
 
 GATE_SETTINGS = tuple(Rules.__dataclass_fields__)
 
@@ -27,7 +27,7 @@ def settings_of_run(run: Run) -> Settings:
     problems = setting_problems(written)
     if problems:
         raise UserError("the run file's settings are not valid: " + "; ".join(text for _, text in problems))
-    return Settings.model_validate(written)
+    return settings_of(written)
 
 
 def report_of(run: Run, settings: ResolvedSettings, *, wall: float | None = None, files: Iterable[str] = ()) -> Report:

@@ -31,13 +31,16 @@ def now() -> str:
 class Recording:
     """The trials of a run in the making, in memory and, if there is an output folder, in its run file."""
 
-    def __init__(self, header: RunHeader, kept: tuple[Trial, ...], journal: Journal | None, request: Request) -> None:
+    def __init__(
+        self, header: RunHeader, kept: tuple[Trial, ...], open_journal: Callable[[], Journal] | None, request: Request
+    ) -> None:
         self.header = header
         self.kept = kept
         """Trials of the interrupted run that is being resumed, without its errors."""
         self._trials = {trial.key: trial for trial in kept}
         self._old_errors: set[tuple[str, int]] = set()
-        self._journal = journal
+        self._open_journal = open_journal
+        self._journal: Journal | None = None
         self._scrub = Scrubber(request.environ).scrub
         # In command mode progress counts runs of the command, which the caller does.
         self._progress = request.progress if header.source != "command" else None
@@ -49,8 +52,24 @@ class Recording:
         for key, trial in trials.items():
             self._trials.setdefault(key, trial)
 
+    def begin(self) -> None:
+        """Open the run file, unless it is open: what cannot start must not replace the file of an earlier run.
+
+        Raises:
+            UserError: it cannot be written.
+        """
+        if self._open_journal is not None:
+            self._journal = self._open_journal()
+            self._open_journal = None
+
+    def close(self) -> None:
+        """Let go of the run file; without a footer it stays resumable."""
+        if self._journal is not None:
+            self._journal.close()
+
     def add(self, trial: Trial) -> None:
         """Take a trial that ended: scrub it, write it, count it."""
+        self.begin()
         trial = scrub_trial(trial, self._scrub)
         key = trial.key
         if self._journal is not None:
@@ -77,6 +96,7 @@ class Recording:
         footer = RunFooter(
             complete=stopped is None, trials=len(self._trials), stopped=stopped, ended=now(), missing=missing
         )
+        self.begin()
         if self._journal is not None:
             self._journal.finish(footer)
         return Run(header=self.header, trials=self.trials, footer=footer, warnings=warnings)
@@ -84,7 +104,7 @@ class Recording:
 
 @contextlib.contextmanager
 def recording(header: RunHeader, request: Request) -> Iterator[Recording]:
-    """Open the output folder and its run file for a run of `header`.
+    """Open the output folder for a run of `header`; the run file is opened by `begin`, or by the first trial.
 
     Raises:
         UserError: the folder cannot be written, another process is writing there, an unfinished run is there and
@@ -98,24 +118,34 @@ def recording(header: RunHeader, request: Request) -> Iterator[Recording]:
     except OSError as error:
         raise UserError(Problem(f"cannot be made: {error.strerror}", str(request.out))) from None
     with writer_lock(request.out):
-        journal, opened = _journal(request.out / RUN_FILE, header, request)
+        open_journal, opened = _journal(request.out / RUN_FILE, header, request)
         if opened is None:
-            made = Recording(header, (), journal, request)
+            made = Recording(header, (), open_journal, request)
         else:
-            made = Recording(header, trials_to_keep(opened), journal, request)
+            made = Recording(header, trials_to_keep(opened), open_journal, request)
             errors = {trial.key: trial for trial in opened.trials if trial.outcome == "error"}
             made.note_old_errors(set(errors), errors)
-        with journal:
+        try:
             yield made
+        finally:
+            made.close()
 
 
-def _journal(path: Path, header: RunHeader, request: Request) -> tuple[Journal, Run | None]:
-    try:
+def _journal(path: Path, header: RunHeader, request: Request) -> tuple[Callable[[], Journal], Run | None]:
+    def create() -> Journal:
+        with _as_user_error(path):
+            return Journal.create(path, header)
+
+    def resume() -> Journal:
+        with _as_user_error(path):
+            return Journal.resume(path, opened)
+
+    with _as_user_error(path):
         exists = path.exists() and path.stat().st_size > 0
         if exists and not looks_like_run_file(path):
             raise UserError(Problem("is there and is no run file; it is not overwritten", str(path)))
         if not exists or request.fresh:
-            return Journal.create(path, header), None
+            return create, None
         if request.resume:
             opened = open_run(path)
             reasons = refusals(opened.run.header, header)
@@ -124,7 +154,7 @@ def _journal(path: Path, header: RunHeader, request: Request) -> tuple[Journal, 
                 raise UserError([Problem(f"cannot be resumed: {reason}", str(path)) for reason in shown])
             for warning in opened.run.warnings:
                 request.say(warning)
-            return Journal.resume(path, opened), opened.run
+            return resume, opened.run
         try:
             finished = open_run(path).run.complete
         except UserError:
@@ -133,7 +163,13 @@ def _journal(path: Path, header: RunHeader, request: Request) -> tuple[Journal, 
             raise UserError(
                 Problem("holds an unfinished run: go on with --resume, or throw it away with --fresh", str(path))
             )
-        return Journal.create(path, header), None
+        return create, None
+
+
+@contextlib.contextmanager
+def _as_user_error(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise UserError(Problem(f"cannot be written: {error.strerror}", str(path))) from None
 
@@ -147,7 +183,9 @@ def target_log(request: Request) -> Iterator[Callable[[str], None]]:
     scrub = Scrubber(request.environ).scrub
     path = request.out / LOG_FILE
     written = 0
-    with path.open("w", encoding="utf-8", errors="replace") as file:
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(path.open("w", encoding="utf-8", errors="replace"))
+        stack.callback(lambda: None if written else path.unlink(missing_ok=True))
 
         def write(line: str) -> None:
             nonlocal written
@@ -158,5 +196,3 @@ def target_log(request: Request) -> Iterator[Callable[[str], None]]:
             file.write(text if written <= MAX_LOG_BYTES else "… the log is cut here\n")
 
         yield write
-    if written == 0:
-        path.unlink(missing_ok=True)

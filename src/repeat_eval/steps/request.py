@@ -39,8 +39,8 @@ class Request:
     suite: Path | None = None
     command: str | None = None
     results: tuple[str, ...] = ()
-    options: Settings = field(default_factory=Settings)
-    variables: Settings = field(default_factory=Settings)
+    options: Settings = field(default_factory=Settings.model_construct)
+    variables: Settings = field(default_factory=Settings.model_construct)
     target: str | None = None
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()

@@ -25,6 +25,8 @@ from repeat_eval.suite.settings import ResolvedSettings, resolve
 from repeat_eval.version import __version__
 
 RESULTS_FOLDER = "results"
+WITHOUT_EFFECT = ("retries", "retry_on", "rate", "repeat_order", "isolation", "interpreter")
+"""Settings of single trials: what a command does within one run is its own affair."""
 
 
 def run_command(request: Request) -> Finished:
@@ -62,10 +64,12 @@ def run_command(request: Request) -> Finished:
             environ=request.environ,
             on_log=on_log,
         )
-        stop = Stop()
-        evidence = _Evidence(record, request)
+        record.begin()
+        stop = Stop(max_cost=settings["max_cost"])
+        evidence = _Evidence(record, request, stop)
         asyncio.run(_run(plan, stop, evidence, settings, request))
         evidence.close()
+        evidence.warnings += settings_warnings(settings, stop)
         run = record.finish(
             stopped=stop.reason, missing=tuple(evidence.missing), warnings=tuple(dict.fromkeys(evidence.warnings))
         )
@@ -86,11 +90,21 @@ async def _run(
         request.progress.stop()
 
 
+def settings_warnings(settings: ResolvedSettings, stop: Stop) -> list[str]:
+    """Settings that somebody gave and that do nothing here: said, so that nobody relies on them."""
+    given = [name for name in WITHOUT_EFFECT if settings.source(name) != "default"]
+    warnings = [f"without effect on a repeated command: {', '.join(given)}"] if given else []
+    if settings["max_cost"] is not None and not stop.costs_known:
+        warnings.append("max-cost is set, but the results tell no cost: it could not be watched")
+    return warnings
+
+
 class _Evidence:
     """Turns the results of each run into trials of its repetition, and runs without results into errors."""
 
-    def __init__(self, record: Recording, request: Request) -> None:
+    def __init__(self, record: Recording, request: Request, stop: Stop) -> None:
         self._record = record
+        self._stop = stop
         self._request = request
         self._kept = {trial.key for trial in record.kept}
         self._without: dict[int, str] = {}
@@ -122,6 +136,7 @@ class _Evidence:
             if (trial.case, run.repetition) not in self._kept:
                 source = f"repetition {run.repetition}"
                 self._record.add(msgspec.structs.replace(trial, repetition=run.repetition, source=source))
+                self._stop.spend(trial.cost)
         self._request.progress.step(failed=any(trial.outcome == "failed" for trial in collected.trials))
 
     def _give_up(self, repetition: int, problem: str) -> None:

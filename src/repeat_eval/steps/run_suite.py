@@ -97,6 +97,7 @@ def _header(
 async def _run(prepared: Prepared, settings: ResolvedSettings, stop: Stop, record: Recording, request: Request) -> None:
     total = sum(case.asked for case in prepared.cases)
     async with started(prepared.to_start):
+        record.begin()
         request.progress.start(total, len(record.kept))
         try:
             with signals_stop(stop, asyncio.get_running_loop(), request.say):
@@ -110,6 +111,7 @@ async def _run(prepared: Prepared, settings: ResolvedSettings, stop: Stop, recor
                     done={trial.key for trial in record.kept},
                     sequential=settings["repeat_order"] == "sequential",
                     time_budget=settings["time_budget"],
+                    blocking=prepared.blocking,
                 )
         finally:
             request.progress.stop()

@@ -10,7 +10,7 @@ from repeat_eval.analysis.report import Report
 from repeat_eval.records.run import RunFooter, RunHeader
 from repeat_eval.records.trial import Trial
 from repeat_eval.suite.checks.registry import known_kinds
-from repeat_eval.suite.model import CaseModel, SuiteModel
+from repeat_eval.suite.model import CaseDefaults, CaseModel, SuiteModel
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -27,7 +27,9 @@ def schema_of(what: str) -> dict[str, Any]:
 def _suite() -> dict[str, Any]:
     schema = SuiteModel.model_json_schema(ref_template="#/$defs/{model}")
     case = CaseModel.model_json_schema(ref_template="#/$defs/{model}")
-    definitions = {**schema.pop("$defs", {}), **case.pop("$defs", {}), "Case": case}
+    defaults = CaseDefaults.model_json_schema(ref_template="#/$defs/{model}")
+    definitions = {**schema.pop("$defs", {}), **case.pop("$defs", {}), "Case": case, "CaseDefaults": defaults}
+    defaults.pop("$defs", None)
     entry = {
         "type": "object",
         "description": "One check: its kind with its argument, and perhaps name, weight and pass_score.",
@@ -40,15 +42,15 @@ def _suite() -> dict[str, Any]:
         "additionalProperties": False,
     }
     definitions["Check"] = entry
-    for holder in (case, definitions.get("CaseDefaults", {})):
-        if "expect" in holder.get("properties", {}):
-            holder["properties"]["expect"] = {"type": "array", "items": {"$ref": "#/$defs/Check"}}
+    for holder in (case, defaults):
+        holder["properties"]["expect"] = {"type": "array", "items": {"$ref": "#/$defs/Check"}}
     case["properties"]["name"] = case["properties"]["id"]
     case["properties"]["repeat"] = case["properties"]["repeats"]
     case["properties"]["require_pass_rate"] = case["properties"]["threshold"]
     case.pop("required", None)
     case["anyOf"] = [{"required": ["id"]}, {"required": ["name"]}]
     properties = schema["properties"]
+    properties["defaults"] = {"$ref": "#/$defs/CaseDefaults"}
     properties["cases"] = {"type": "array", "items": {"$ref": "#/$defs/Case"}}
     properties["repeat"] = properties["repeats"]
     properties["require_pass_rate"] = properties["threshold"]

@@ -44,7 +44,7 @@ def _one(entry: Any) -> tuple[ConfiguredCheck | None, list[Fault]]:
     known = [kind for kind in kinds if registry.find_check(kind) is not None]
     for kind in kinds:
         if kind not in known:
-            faults.append(((kind,), True, "unknown check: " + unknown_key(kind, registry.known_kinds())))
+            faults.append(((kind,), True, unknown_key(kind, registry.known_kinds(), what="check")))
     if len(known) > 1:
         text = f"one check an entry; found {' and '.join(known)}: write each as an item of its own"
         faults.append(((known[1],), True, text))

@@ -90,7 +90,7 @@ class _Loader:
         body = self._respelled(source, source.value, SUITE_SPELLINGS, ())
         model = self._validated(SuiteModel, body, source, ())
         if model is None:
-            model = SuiteModel()
+            model = SuiteModel.model_construct()
             self._collect_cases(source, model, body)
             return self._spec(model, source, [], written_repeat=False)
         cases = self._collect_cases(source, model, body)
@@ -110,6 +110,7 @@ class _Loader:
             settings=settings,
             target=_target_spec(model.target, source, ("target",)) if model.target else None,
             path=self.path,
+            source=source,
             written_repeat=written_repeat,
             warnings=tuple(warnings),
         )
@@ -123,7 +124,7 @@ class _Loader:
         return cases
 
     def _raw_cases(self, source: Source, model: SuiteModel, body: dict[str, Any]) -> Iterator[_Raw]:
-        defaults = self._defaults(source, body) or CaseDefaults()
+        defaults = self._defaults(source, body) or CaseDefaults.model_construct()
         tags = tuple(model.tags or ())
         default_expect = (source, ("defaults", "expect")) if defaults.expect else None
         written = body.get("cases")
@@ -148,10 +149,14 @@ class _Loader:
 
     def _defaults(self, source: Source, body: dict[str, Any]) -> CaseDefaults | None:
         value = body.get("defaults")
+        if value is None:
+            return None
         if not isinstance(value, YamlMapping):
+            text = f"`defaults` must be a mapping; found {found(value)}"
+            self.problems.append(self._problem(source, ("defaults",), text))
             return None
         respelled = self._respelled(source, value, SPELLINGS, ("defaults",))
-        return self._validated(CaseDefaults, respelled, source, ("defaults",), report=False)
+        return self._validated(CaseDefaults, respelled, source, ("defaults",))
 
     def _included(self, source: Source, position: int, pattern: str) -> Iterator[Source]:
         folder = self.path.parent
@@ -244,15 +249,12 @@ class _Loader:
                 respelled[name] = inner
         return respelled
 
-    def _validated(
-        self, model: type[_M], body: dict[str, Any], source: Source, path: KeyPath, *, report: bool = True
-    ) -> _M | None:
+    def _validated(self, model: type[_M], body: dict[str, Any], source: Source, path: KeyPath) -> _M | None:
         try:
             return model.model_validate(body)
         except ValidationError as error:
-            if report:
-                for details in error.errors():
-                    self._report(model, dict(details), source, path)
+            for details in error.errors():
+                self._report(model, dict(details), source, path)
             return None
 
     def _report(self, model: type[Any], details: dict[str, Any], source: Source, path: KeyPath) -> None:

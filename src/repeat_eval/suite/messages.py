@@ -32,15 +32,13 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
-def unknown_key(name: str, known: Sequence[str]) -> str:
-    """Sentence for a key that nobody knows."""
+def unknown_key(name: str, known: Sequence[str], *, what: str = "key") -> str:
+    """Sentence for a key (or whatever `what` says) that nobody knows."""
     guess = nearest(name, known)
-    hint = f"; did you mean {guess!r}?" if guess else ""
-    return (
-        f"unknown key {name!r}{hint} Known keys: {', '.join(known)}"
-        if guess
-        else (f"unknown key {name!r}; known keys: {', '.join(known)}")
-    )
+    shown, names = found(name), ", ".join(known)
+    if guess is None:
+        return f"unknown {what} {shown}; known {what}s: {names}"
+    return f"unknown {what} {shown}; did you mean {guess!r}? Known {what}s: {names}"
 
 
 def plain_message(details: Mapping[str, Any], known: Sequence[str] = ()) -> str:

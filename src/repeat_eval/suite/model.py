@@ -46,7 +46,7 @@ def _target(value: Any) -> Any:
 class TargetModel(BaseModel):
     """What is evaluated: exactly one of `python`, `command` and `http`."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     python: fields.Reference | None = Field(None, description="module:function, in the suite's folder or installed.")
     command: Annotated[Any, BeforeValidator(_command)] | None = Field(
@@ -69,7 +69,7 @@ Target = Annotated[TargetModel, BeforeValidator(_target)]
 class CaseDefaults(BaseModel):
     """What a case may say, and `defaults:` for all of them."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     input: Any = Field(None, description="What the target is asked: text or any value.")
     expected: Any = Field(None, description="A reference answer, handed to `python:` checks.")
@@ -98,7 +98,7 @@ class SuiteModel(Settings):
     name: _Text | None = Field(None, description="Name of the suite (default: the file's name without ending).")
     description: _Text | None = None
     target: Target | None = Field(None, description="What is evaluated.")
-    defaults: CaseDefaults | None = Field(None, description="What holds for every case that does not say otherwise.")
+    defaults: Any = Field(None, description="What holds for every case that does not say otherwise.")
     tags: fields.Tags | None = Field(None, description="Tags of every case.")
     include: list[_Text] | None = Field(None, description="Globs of further files with cases, beside this file.")
     cases: list[Any] | None = Field(None, description="The cases.")

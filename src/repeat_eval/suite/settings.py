@@ -20,7 +20,7 @@ Source = Literal["option", "variable", "suite", "default", "run file"]
 class Settings(BaseModel):
     """Everything that can be set about how a suite is run and judged."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     repeats: fields.Repeats | None = Field(None, description="Trials per case (default 10).")
     threshold: fields.Rate | None = Field(None, description="Pass rate that a case must reach (default 0.8).")
@@ -90,6 +90,8 @@ class ResolvedSettings:
 
 def setting_problems(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What is wrong with settings given outside a suite file: (name of the setting, sentence) each."""
+    if not values:
+        return []
     try:
         Settings.model_validate(dict(values))
     except ValidationError as error:
@@ -97,6 +99,12 @@ def setting_problems(values: Mapping[str, Any]) -> list[tuple[str, str]]:
             (str(details["loc"][0]), plain_message(details, list(Settings.model_fields))) for details in error.errors()
         ]
     return []
+
+
+def settings_of(values: Mapping[str, Any]) -> Settings:
+    """Settings from values that `setting_problems` finds nothing wrong with."""
+    # Building the validator costs more than a small run has to spare, and mostly there is nothing to validate.
+    return Settings.model_validate(dict(values)) if values else Settings.model_construct()
 
 
 def resolve(*layers: tuple[Source, Settings]) -> ResolvedSettings:

@@ -66,7 +66,10 @@ class CaseSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteSpec:
-    """A loaded suite. `folder` is where its targets and commands run; `settings` holds what the file set."""
+    """A loaded suite. `folder` is where its targets and commands run; `settings` holds what the file set.
+
+    `source` is the suite file as it was read, None for a suite that was made in Python.
+    """
 
     name: str
     folder: Path
@@ -74,6 +77,7 @@ class SuiteSpec:
     settings: Settings
     target: TargetSpec | None = None
     path: Path | None = None
+    source: Source | None = None
     written_repeat: bool = False
     warnings: tuple[str, ...] = ()
     functions: Mapping[str, Any] = field(default_factory=dict)

@@ -22,6 +22,7 @@ MAX_VALUES = 2_000_000
 
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_NOT_YAML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NULLS = {"", "~", "null", "Null", "NULL"}
 _TRUES = {"true", "True", "TRUE"}
 _FALSES = {"false", "False", "FALSE"}
@@ -121,6 +122,10 @@ def read_yaml(path: Path, *, shown: str | None = None) -> Source:
 
 def parse_yaml(text: str, name: str) -> Source:
     """Parse YAML text; `name` stands for the file in errors."""
+    if match := _NOT_YAML.search(text):
+        line, column = _place_in(text, match.start())
+        what = f"holds a character that YAML does not allow (code {ord(match[0]):#04x})"
+        raise UserError(Problem(what, name, line, column))
     builder = _Builder(name)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
@@ -129,21 +134,23 @@ def parse_yaml(text: str, name: str) -> Source:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = (error.problem or error.context or "is not valid YAML").strip()
+        if mark and _is_tab(text, mark):
+            what = "a tab; YAML is indented with blanks"
         raise UserError(
             Problem(f"is not valid YAML: {what}", name, *((mark.line + 1, mark.column + 1) if mark else ()))
-        ) from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise UserError(
-            Problem(f"holds a character that YAML does not allow (code {_code(error.character)})", name, line)
         ) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise UserError(Problem(f"is not valid YAML: {error}", name)) from None
     return builder.result()
 
 
-def _code(character: Any) -> str:
-    return f"{ord(character):#04x}" if isinstance(character, str) else f"{character:#04x}"
+def _place_in(text: str, offset: int) -> tuple[int, int]:
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def _is_tab(text: str, mark: yaml.Mark) -> bool:
+    line = "".join(text.split("\n")[mark.line : mark.line + 1])
+    return line[mark.column : mark.column + 1] == "\t" and not line[: mark.column].strip()
 
 
 @dataclass(slots=True)
@@ -201,6 +208,8 @@ class _Builder:
             self._fail(f"is nested deeper than {MAX_DEPTH} levels", position)
         if self._stack and isinstance(self._stack[-1].value, YamlMapping) and self._stack[-1].key is None:
             self._fail("has a list or mapping as a key; keys are text", position)
+        if event.tag not in (None, "!"):
+            self._fail(f"uses the tag {event.tag!r}; tags are not allowed", position)
         value: YamlMapping | YamlList
         if isinstance(event, yaml.MappingStartEvent):
             value = YamlMapping()

@@ -170,15 +170,15 @@ def answer_from(value: Any, *, seconds: float | None = None) -> Answer:
     )
 
 
-def answer_from_object(value: Any) -> Answer:
+def answer_from_object(value: Any, *, seconds: float | None = None) -> Answer:
     """Read what a function in our own process returned: as `answer_from`, after the way through JSON.
 
     Raises TargetError (crash) also for what is not JSON.
     """
     if isinstance(value, str):
-        return Answer(output=value)
+        return Answer(output=value, duration=seconds)
     try:
-        return answer_from(json.loads(to_json(value)))
+        return answer_from(json.loads(to_json(value)), seconds=seconds)
     except NotJson as exc:
         raise TargetError("crash", str(exc)) from None
     except RecursionError:

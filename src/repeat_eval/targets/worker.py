@@ -533,6 +533,16 @@ class _Process:
         elif len(self.outbox) == 1 and self.loop is not None:
             self.loop.call_soon(self.flush)  # replies of one turn of the loop leave together
 
+    def cancel(self, call: int, task: asyncio.Task[None]) -> None:
+        def answer(_: asyncio.Task[None]) -> None:
+            if self.tasks.pop(call, None) is not None:  # cancelled before its first step, it could not reply
+                self.cancelled.discard(call)
+                self.send(self.failure(call, 0.0, {"kind": "timeout", "message": "cancelled", "retry_after": None}))
+
+        self.cancelled.add(call)
+        task.add_done_callback(answer)
+        task.cancel()
+
     def flush(self) -> None:
         if self.outbox:
             line = b"".join(self.outbox)
@@ -634,8 +644,7 @@ class _Process:
             elif do == "cancel":
                 task = self.tasks.get(request["id"])
                 if task is not None:
-                    self.cancelled.add(request["id"])
-                    task.cancel()
+                    self.cancel(request["id"], task)
             elif self.functions[request["function"]].is_async:
                 self.tasks[request["id"]] = loop.create_task(self.run_async(request))
             else:

@@ -50,7 +50,7 @@ class WorkerPool:
     """Runs functions in worker processes: the least loaded one gets the next call, one that dies is replaced.
 
     There are at most min(workers, processors) processes, started when they are needed. Async functions run many at a
-    time in one process, the others in ceil(workers / processes) threads of it.
+    time in one process; the others run in threads of it, if there are more workers than processes.
     """
 
     def __init__(
@@ -83,7 +83,8 @@ class WorkerPool:
         self._functions: list[FunctionSpec] = list(functions)
         self._workers_wanted = max(1, workers)
         self._max_processes = max(1, min(self._workers_wanted, processes or _processors()))
-        self._threads = -(-self._workers_wanted // self._max_processes)
+        # More than its share, so that calls go on while the other processes start or are replaced.
+        self._threads = 1 if self._workers_wanted <= self._max_processes else self._workers_wanted
         self._capacity = self._threads
         self._environ = child_environment(os.environ if environ is None else environ)
         self._on_log = on_log

@@ -19,14 +19,13 @@ import msgspec
 
 from repeat_eval.records.trial import ErrorKind
 from repeat_eval.targets.base import TargetError
+from repeat_eval.targets.log_reader import LogReader
 from repeat_eval.targets.processes import describe_exit
 
 WORKER_FILE = Path(__file__).with_name("worker.py")
 CANCEL_GRACE = 1.0
 """Seconds that an async function has to end after it was cancelled; after that its worker is given up."""
 MAX_REPLY_BYTES = 16_000_000
-MAX_LOG_LINE_CHARACTERS = 2_000
-_LOG_READ_BYTES = 65_536
 _LATE_REPLIES = 0.5
 """Seconds to wait for the end of the connection of a process that has ended; a child of its may hold it open."""
 
@@ -135,7 +134,7 @@ class WorkerProcess(asyncio.Protocol):
         self._process: subprocess.Popen[bytes] | None = None
         self._transport: asyncio.Transport | None = None
         self._pidfd: int | None = None
-        self._log: _LogReader | None = None
+        self._log: LogReader | None = None
         self._cancelling: dict[int, asyncio.TimerHandle] = {}
         self._next_id = 1
         self._outbox: list[bytes] = []
@@ -181,7 +180,7 @@ class WorkerProcess(asyncio.Protocol):
         finally:
             theirs.close()
             os.close(log_write)
-        self._log = _LogReader(self._loop, log_read, settings.on_log)
+        self._log = LogReader(self._loop, log_read, settings.on_log)
         self._watch_exit(self._process)
         ours.setblocking(False)
         try:
@@ -436,56 +435,3 @@ def _kill_group(pid: int) -> None:
     # PermissionError: a system that refuses for a group of zombies.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-
-
-class _LogReader:
-    """Hands what a process writes to stderr on, line by line."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, descriptor: int, on_log: Callable[[str], None]) -> None:
-        self.last_line = ""
-        self._loop = loop
-        self._descriptor = descriptor
-        self._on_log = on_log
-        self._rest = b""
-        self._open = True
-        os.set_blocking(descriptor, False)
-        loop.add_reader(descriptor, self._read)
-
-    def _read(self) -> bool:
-        try:
-            data = os.read(self._descriptor, _LOG_READ_BYTES)
-        except BlockingIOError:
-            return False
-        except OSError:
-            data = b""
-        if not data:
-            self._loop.remove_reader(self._descriptor)
-            return False
-        *lines, rest = (self._rest + data).split(b"\n")
-        if len(rest) > 4 * MAX_LOG_LINE_CHARACTERS:  # a line without end
-            lines.append(rest)
-            rest = b""
-        self._rest = rest
-        for line in lines:
-            self._hand_on(line)
-        return True
-
-    def _hand_on(self, line: bytes) -> None:
-        text = line.decode("utf-8", "replace").rstrip("\r")
-        if len(text) > MAX_LOG_LINE_CHARACTERS:
-            text = text[:MAX_LOG_LINE_CHARACTERS] + "…"
-        self.last_line = text.strip() or self.last_line
-        self._on_log(text)
-
-    def close(self) -> None:
-        """Read what is left, without waiting for more."""
-        if not self._open:
-            return
-        self._open = False
-        reads = 0
-        while self._read() and reads < 100:  # whoever still writes must not keep us here
-            reads += 1
-        if self._rest:
-            self._hand_on(self._rest)
-        self._loop.remove_reader(self._descriptor)
-        os.close(self._descriptor)

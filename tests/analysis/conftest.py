@@ -1,0 +1,6 @@
+"""Lets tests of this folder import `analysis_runs`."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
