@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
+
+import msgspec
 
 
 class ExitCode(IntEnum):
@@ -17,8 +18,7 @@ class ExitCode(IntEnum):
     PUBLISHING_FAILED = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """One fault in something the user wrote: where it is, what was found, what is allowed.
 
     `line` and `column` count from 1; None where the place is not known.

@@ -6,7 +6,8 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from repeat_eval.analysis.examples import choose_examples
 from repeat_eval.analysis.report import (
@@ -106,8 +107,7 @@ def _is_error(trial: Trial, rules: Rules) -> bool:
     return trial.outcome == "error" and trial.error_kind not in rules.count_as_failed
 
 
-@dataclass(frozen=True, slots=True)
-class _Counts:
+class _Counts(msgspec.Struct, frozen=True):
     """Trials of a case by what became of them."""
 
     passed: int

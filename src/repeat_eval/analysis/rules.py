@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+import msgspec
 
 from repeat_eval.analysis.report import Gate
 from repeat_eval.records.thresholds import parse_threshold
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """How a run is judged. Rates keep the text that the user wrote; compare with `parse_threshold`.
 
     Attributes:
@@ -37,7 +37,7 @@ class Rules:
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Rules:
         """Rules from settings by name; what is missing or None keeps its default."""
-        names = cls.__dataclass_fields__
+        names = cls.__struct_fields__
         values = {name: settings[name] for name in names if settings.get(name) is not None}
         if "count_as_failed" in values:
             values["count_as_failed"] = frozenset(values["count_as_failed"])

@@ -23,7 +23,7 @@ class Screen:
         self._all_cases = all_cases
 
     def progress(self) -> Progress:
-        """A bar for a terminal, lines for a log, nothing when quiet; on standard error, so that reports can be piped."""
+        """A bar for a terminal, lines for a log, nothing when quiet; on stderr, so that reports can be piped."""
         if self.quiet:
             return Silent()
         if not sys.stderr.isatty():

@@ -9,8 +9,9 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from repeat_eval.errors import UserError
 from repeat_eval.execution.stopping import GRACE_SECONDS, Stop
@@ -24,8 +25,7 @@ _CLOCK_SLACK = 2.0
 """Seconds by which a file's time may lie before the start of the command that wrote it."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRun:
+class CommandRun(msgspec.Struct, frozen=True):
     """One run of the command: its repetition, its results file if there is one, and what went wrong if there is none.
 
     `seconds` is how long the command ran.
@@ -37,8 +37,7 @@ class CommandRun:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandPlan:
+class CommandPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What is run.
 
     Attributes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from repeat_eval.records.trial import CheckResult, ErrorKind, Outcome, clean, one_line
 from repeat_eval.suite.checks.base import NoVerdict, Observation, Score
@@ -15,8 +16,7 @@ RemoteCheck = Callable[[ConfiguredCheck, Observation, Call], Awaitable[Score]]
 """Judges with a check whose code is not ours, for instance in a worker; raises NoVerdict."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grade:
+class Grade(msgspec.Struct, frozen=True):
     """What the checks of a case make of one answer."""
 
     outcome: Outcome

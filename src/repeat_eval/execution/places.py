@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
+
+import msgspec
 
 from repeat_eval.errors import Problem
 from repeat_eval.suite.checks.python import Python
@@ -54,5 +55,5 @@ class Places:
         for case in self._cases:
             references = [one.check.argument for one in case.checks if isinstance(one.check, Python)]
             if any(problem.message.startswith(f"{reference}: ") for reference in references):
-                return dataclasses.replace(problem, file=case.file, line=case.line)
+                return msgspec.structs.replace(problem, file=case.file, line=case.line)
         return self.of_suite(problem.message, ("interpreter",)) if self._named_in_suite else problem

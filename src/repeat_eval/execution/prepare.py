@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.execution.grading import RemoteCheck, is_remote
@@ -17,11 +18,12 @@ from repeat_eval.suite.checks.base import Observation, Score
 from repeat_eval.suite.settings import ResolvedSettings
 from repeat_eval.suite.spec import CaseSpec, ConfiguredCheck, SuiteSpec, TargetSpec
 from repeat_eval.targets.base import Call, Target
-from repeat_eval.targets.function_target import FunctionTarget
+
+if TYPE_CHECKING:
+    from repeat_eval.targets.function_target import FunctionTarget
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     """Everything that a run needs.
 
     `to_start` must be started before and closed after; `remote` judges with the checks whose code is the user's.
@@ -34,8 +36,7 @@ class Prepared:
     blocking: FunctionTarget | None = None
 
 
-@dataclass(slots=True)
-class Workshop:
+class Workshop(msgspec.Struct):
     """Builds targets for one side of a run, each distinct one once.
 
     Attributes:
@@ -48,10 +49,10 @@ class Workshop:
     settings: ResolvedSettings
     environ: Mapping[str, str]
     on_log: Callable[[str], None]
-    function: Target | None = None
+    function: FunctionTarget | None = None
     _pool: Any = None
-    _bare: list[tuple[TargetSpec | None, Target]] = field(default_factory=list)
-    _wrapped: dict[tuple[int, int, frozenset[ErrorKind]], Target] = field(default_factory=dict)
+    _bare: list[tuple[TargetSpec | None, Target]] = msgspec.field(default_factory=list)
+    _wrapped: dict[tuple[int, int, frozenset[ErrorKind]], Target] = msgspec.field(default_factory=dict)
 
     def prepare(self, cases: Sequence[CaseSpec], plans: Sequence[CasePlan]) -> Prepared:
         """Build everything for these cases.
@@ -75,10 +76,8 @@ class Workshop:
         places = Places(self.spec, cases, named_in_suite=self.settings.source("interpreter") == "suite")
         to_start: list[Target] = [] if self._pool is None else [_Starter(self._pool, places.of_function)]
         to_start += [_Starter(target, partial(places.of_target, spec)) for spec, target in self._bare]
-        blocking = None
-        if remote is None and [spec for spec, _ in self._bare] == [None] and self.settings["rate"] is None:
-            only = self.function
-            blocking = only if isinstance(only, FunctionTarget) and not only.is_async else None
+        alone = [spec for spec, _ in self._bare] == [None] and self.settings["rate"] is None and remote is None
+        blocking = self.function if alone and self.function is not None and not self.function.is_async else None
         return Prepared(tuple(planned), tuple(to_start), remote, blocking)
 
     def _target(self, case: CaseSpec) -> Target:

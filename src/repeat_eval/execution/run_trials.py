@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from repeat_eval.execution.grading import RemoteCheck
 from repeat_eval.execution.scheduler import Scheduler
@@ -13,7 +13,9 @@ from repeat_eval.execution.stopping import GRACE_SECONDS, Stop
 from repeat_eval.execution.trials import PlannedCase, run_trial
 from repeat_eval.records.trial import Trial
 from repeat_eval.targets.base import Target
-from repeat_eval.targets.function_target import FunctionTarget
+
+if TYPE_CHECKING:
+    from repeat_eval.targets.function_target import FunctionTarget
 
 
 async def run_trials(

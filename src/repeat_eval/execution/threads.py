@@ -11,7 +11,8 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from repeat_eval.execution.scheduler import Scheduler
 from repeat_eval.execution.stopping import Stop
@@ -22,8 +23,7 @@ from repeat_eval.targets.function_target import FunctionTarget
 WATCH_SECONDS = 0.05
 
 
-@dataclass(slots=True)
-class _Thread:
+class _Thread(msgspec.Struct):
     """What one thread is doing: which trial, and whether it was given up."""
 
     ident: int = 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+import msgspec
 
 from repeat_eval.execution.grading import RemoteCheck, grade
 from repeat_eval.records.fingerprints import trial_seed
@@ -14,8 +15,7 @@ from repeat_eval.suite.spec import CaseSpec
 from repeat_eval.targets.base import Call, Target, TargetError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedCase:
+class PlannedCase(msgspec.Struct, frozen=True, kw_only=True):
     """A case with everything decided that its trials need."""
 
     spec: CaseSpec

@@ -7,7 +7,6 @@ earlier footer in its middle, which the last one supersedes.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -88,8 +87,7 @@ class Journal:
         self.close()
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRun:
+class OpenRun(msgspec.Struct, frozen=True):
     """A run file as read, with what is needed to go on writing it.
 
     `good_bytes` is the length up to the end of the last whole line; `missing_newline` when that line has no line end.

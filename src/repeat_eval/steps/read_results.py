@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import glob
 from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
 
 from repeat_eval.analysis.report import Report
 from repeat_eval.errors import Problem, UserError
@@ -100,4 +101,4 @@ def _from_run(run: Run, path: Path, request: Request) -> Report:
 
 
 def _quiet(request: Request, files: Sequence[str]) -> Request:
-    return dataclasses.replace(request, results=tuple(files), out=None)
+    return msgspec.structs.replace(request, results=tuple(files), out=None)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from repeat_eval.execution.progress import Progress, Silent
 from repeat_eval.suite.settings import Settings
@@ -18,8 +19,7 @@ def _ignore(text: str) -> None:
     """Default for `say`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A run or a report that somebody asks for.
 
     Attributes:
@@ -39,8 +39,8 @@ class Request:
     suite: Path | None = None
     command: str | None = None
     results: tuple[str, ...] = ()
-    options: Settings = field(default_factory=Settings.model_construct)
-    variables: Settings = field(default_factory=Settings.model_construct)
+    options: Settings = msgspec.field(default_factory=Settings.model_construct)
+    variables: Settings = msgspec.field(default_factory=Settings.model_construct)
     target: str | None = None
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -50,6 +50,6 @@ class Request:
     name: str | None = None
     duplicates: Duplicates = "ask"
     junit_strict: bool = False
-    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    progress: Progress = field(default_factory=Silent)
+    environ: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
+    progress: Progress = msgspec.field(default_factory=Silent)
     say: Callable[[str], None] = _ignore

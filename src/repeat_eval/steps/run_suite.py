@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from repeat_eval.analysis.report import Report
 from repeat_eval.execution.plan import describe_target, fingerprint_targets, plan_cases
@@ -23,19 +24,20 @@ from repeat_eval.suite.load import load_suite, target_from_text
 from repeat_eval.suite.selection import nothing_selected, select
 from repeat_eval.suite.settings import ResolvedSettings, resolve
 from repeat_eval.suite.spec import CaseSpec, SuiteSpec
-from repeat_eval.targets.base import Target
 from repeat_eval.version import __version__
 
+if TYPE_CHECKING:
+    from repeat_eval.targets.function_target import FunctionTarget
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+
+class Finished(msgspec.Struct, frozen=True):
     """A run that came to its end or was stopped: its report, and the trials behind it."""
 
     report: Report
     recording: Recording
 
 
-def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Target | None = None) -> Finished:
+def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: FunctionTarget | None = None) -> Finished:
     """Run a suite as requested.
 
     Args:
@@ -68,7 +70,7 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Targ
 
 
 def _with_target(spec: SuiteSpec, text: str) -> SuiteSpec:
-    return dataclasses.replace(spec, target=target_from_text(text))
+    return msgspec.structs.replace(spec, target=target_from_text(text))
 
 
 def _header(

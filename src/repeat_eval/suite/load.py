@@ -5,10 +5,10 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 from pydantic import ValidationError
 
 from repeat_eval.errors import Problem, UserError
@@ -62,8 +62,7 @@ def natural_order(path: str) -> list[Any]:
     return [int(part) if part.isdigit() else part for part in _DIGITS.split(path)]
 
 
-@dataclass(slots=True)
-class _Raw:
+class _Raw(msgspec.Struct):
     """A case as written, where it stands, and under which defaults."""
 
     value: Any
@@ -74,11 +73,10 @@ class _Raw:
     suite_tags: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Loader:
+class _Loader(msgspec.Struct):
     path: Path
-    problems: list[Problem] = field(default_factory=list)
-    _seen: dict[str, tuple[str, int]] = field(default_factory=dict)
+    problems: list[Problem] = msgspec.field(default_factory=list)
+    _seen: dict[str, tuple[str, int]] = msgspec.field(default_factory=dict)
 
     def load(self) -> SuiteSpec:
         source = read_yaml(self.path)

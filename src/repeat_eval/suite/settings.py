@@ -6,9 +6,9 @@ None means "not said here". Precedence: option, environment variable, suite file
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from repeat_eval.suite import fields
@@ -65,16 +65,14 @@ DEFAULTS: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(msgspec.Struct, frozen=True):
     """A setting with the place that decided it."""
 
     value: Any
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedSettings:
+class ResolvedSettings(msgspec.Struct, frozen=True):
     """All settings of a run, each from the strongest place that said something."""
 
     values: Mapping[str, Resolved]

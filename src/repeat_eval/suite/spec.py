@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from repeat_eval.records.trial import ErrorKind
 from repeat_eval.suite.checks.base import Check
@@ -15,8 +16,7 @@ from repeat_eval.suite.yaml_source import KeyPath, Source
 TargetKind = Literal["python", "command", "http"]
 
 
-@dataclass(frozen=True, slots=True)
-class TargetSpec:
+class TargetSpec(msgspec.Struct, frozen=True):
     """A target as written: its kind, the value behind the kind's key, and where that stands."""
 
     kind: TargetKind
@@ -25,8 +25,7 @@ class TargetSpec:
     path: KeyPath = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredCheck:
+class ConfiguredCheck(msgspec.Struct, frozen=True):
     """A check of a case with its share in the score.
 
     `pass_score`: the score from which on the check holds; None when the check itself says so.
@@ -38,8 +37,7 @@ class ConfiguredCheck:
     pass_score: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseSpec:
+class CaseSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One case as the suite wrote it; None where it leaves the matter to the suite's settings.
 
     `written_repeat` is true for the spelling `repeat`, whose cases must pass every time unless a pass rate is written.
@@ -48,7 +46,7 @@ class CaseSpec:
     id: str
     input: Any = None
     expected: Any = None
-    variables: dict[str, Any] = field(default_factory=dict)
+    variables: dict[str, Any] = msgspec.field(default_factory=dict)
     tags: tuple[str, ...] = ()
     repeats: int | None = None
     threshold: str | None = None
@@ -64,8 +62,7 @@ class CaseSpec:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteSpec:
+class SuiteSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A loaded suite. `folder` is where its targets and commands run; `settings` holds what the file set.
 
     `source` is the suite file as it was read, None for a suite that was made in Python.
@@ -80,4 +77,4 @@ class SuiteSpec:
     source: Source | None = None
     written_repeat: bool = False
     warnings: tuple[str, ...] = ()
-    functions: Mapping[str, Any] = field(default_factory=dict)
+    functions: Mapping[str, Any] = msgspec.field(default_factory=dict)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+import msgspec
 import yaml
 
 from repeat_eval.errors import Problem, UserError
@@ -31,8 +31,7 @@ _SPECIAL_FLOATS = {".inf", "-.inf", "+.inf", ".nan", ".Inf", "-.Inf", "+.Inf", "
 KeyPath = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(msgspec.Struct, frozen=True):
     """Line and column of a value, counted from 1."""
 
     line: int
@@ -66,8 +65,7 @@ class YamlList(list[Any]):
     item_positions: list[Position]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """A YAML document as values, with the file it came from."""
 
     file: str
@@ -153,8 +151,7 @@ def _is_tab(text: str, mark: yaml.Mark) -> bool:
     return line[mark.column : mark.column + 1] == "\t" and not line[: mark.column].strip()
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(msgspec.Struct):
     """A collection whose end has not been seen yet."""
 
     value: YamlMapping | YamlList
@@ -162,7 +159,7 @@ class _Open:
     size: int = 1
     key: str | None = None
     key_position: Position | None = None
-    merges: list[Any] = field(default_factory=list)
+    merges: list[Any] = msgspec.field(default_factory=list)
 
 
 class _Builder:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import msgspec
 
 from repeat_eval.records.trial import ErrorKind
 from repeat_eval.suite.checks.base import Answer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One trial as a target sees it.
 
     Attributes:
@@ -26,7 +26,7 @@ class Call:
     repeats: int
     seed: int
     timeout: float | None = None
-    variables: dict[str, Any] = field(default_factory=dict)
+    variables: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class TargetError(Exception):

@@ -16,9 +16,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 MAX_OUTPUT_BYTES = 10_000_000
 MAX_STDERR_BYTES = 64_000
@@ -37,8 +38,7 @@ _MAX_CHUNKS_AT_END = 32
 Ending = Literal["exited", "timeout", "full"]
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True):
     """A command that came to its end.
 
     Attributes:

@@ -11,7 +11,6 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,32 +29,28 @@ _LATE_REPLIES = 0.5
 """Seconds to wait for the end of the connection of a process that has ended; a child of its may hold it open."""
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionSpec:
+class FunctionSpec(msgspec.Struct, frozen=True):
     """A function that workers load: `module:name`, and whether it is a target or a check."""
 
     reference: str
     kind: Literal["target", "check"] = "target"
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedFunction:
+class LoadedFunction(msgspec.Struct, frozen=True):
     """A function as a worker found it: the file of its module (None if it has none), and whether it is async."""
 
     file: str | None
     is_async: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """What a worker found when it started: its Python version, and its functions in the order asked for."""
 
     version: str
     functions: tuple[LoadedFunction, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerSettings:
+class WorkerSettings(msgspec.Struct, frozen=True):
     """What it takes to start a worker: see WorkerPool."""
 
     interpreter: Path

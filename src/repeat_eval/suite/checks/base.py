@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
+
+import msgspec
 
 from repeat_eval.records.trial import Tokens, ToolCall
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What a target answered in one trial.
 
     Attributes:
@@ -34,8 +34,7 @@ class Answer:
     cached: bool | None = None
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(msgspec.Struct, frozen=True, dict=True):
     """What a check sees of one trial: the case's input, the target's answer, and how long it took."""
 
     case: str
@@ -46,7 +45,7 @@ class Observation:
     """Seconds; the time that the target reports, or else the measured time."""
     expected: Any = None
     """What the case's `expected:` says, for `python:` checks; None if it says nothing."""
-    variables: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     @cached_property
     def text(self) -> str:
@@ -74,8 +73,7 @@ class Observation:
             raise ValueError("the output is nested too deeply") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(msgspec.Struct, frozen=True):
     """What a check says: whether it holds, how well in [0, 1], and in one line why not."""
 
     passed: bool
