@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 RUNTIME := $(VENV)/.runtime-ready
 DEV := $(VENV)/.dev-ready
 
-.PHONY: demo test lint types format bench schemas clean
+.PHONY: demo test lint types format docs bench schemas clean
 
 demo: $(RUNTIME)  ## the main job, offline, on the bundled example
 	@sh scripts/demo.sh $(VENV)/bin/repeat-eval
@@ -24,6 +24,10 @@ lint: $(DEV)
 format: $(DEV)
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
+
+docs: $(DEV)  ## rewrite the generated parts of README.md and docs/
+	$(PY) scripts/write_settings_docs.py
+	$(PY) scripts/write_readme_picture.py
 
 bench: $(DEV)  ## figures, not tests: see benchmarks/README.md
 	$(PY) -m benchmarks

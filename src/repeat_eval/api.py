@@ -187,7 +187,8 @@ def _checks(expect: Sequence[Any]) -> tuple[list[ConfiguredCheck], list[str]]:
         elif callable(entry):
             checks.append(ConfiguredCheck(getattr(entry, "__name__", f"check {position + 1}"), _FunctionCheck(entry)))
         else:
-            made, faults = make_checks([dict(entry) if isinstance(entry, Mapping) else entry])
+            names = [check.name for check in checks]
+            made, faults = make_checks([dict(entry) if isinstance(entry, Mapping) else entry], names)
             checks += made
             problems += [text for _, _, text in faults]
     return checks, problems

@@ -105,7 +105,9 @@ def test_a_whole_number_keeps_its_text_too(text: str) -> None:
     assert value == int(text)
 
 
-@pytest.mark.parametrize("word", ["yes", "no", "on", "off", "y", "n", "Yes", "NO", "2024-01-01", "1_000", "0x10", "1:30"])
+@pytest.mark.parametrize(
+    "word", ["yes", "no", "on", "off", "y", "n", "Yes", "NO", "2024-01-01", "1_000", "0x10", "1:30"]
+)
 def test_what_yaml_1_2_calls_text_is_text(word: str) -> None:
     assert parsed(f"t: {word}") == {"t": word}
 
@@ -155,7 +157,9 @@ def test_a_second_document_is_refused() -> None:
     assert place(problem_of("a: 1\n---\nb: 2\n")) == (2, 1)
 
 
-@pytest.mark.parametrize("tagged", ["!!python/name:os.system ''", "!!binary aGk=", "!own x", "!!set {a}", "!!omap [a: 1]"])
+@pytest.mark.parametrize(
+    "tagged", ["!!python/name:os.system ''", "!!binary aGk=", "!own x", "!!set {a}", "!!omap [a: 1]"]
+)
 def test_tags_are_refused_on_whatever_they_stand(tagged: str) -> None:
     problem = problem_of(f"a: {tagged}")
     assert place(problem) == (1, 4)
@@ -168,7 +172,8 @@ def test_the_tag_for_text_is_harmless() -> None:
 
 def test_nesting_is_bounded() -> None:
     assert parsed("[" * MAX_DEPTH + "]" * MAX_DEPTH)
-    assert f"deeper than {MAX_DEPTH}" in problem_of("[" * 100_000).message
+    assert f"deeper than {MAX_DEPTH}" in problem_of("[" * (MAX_DEPTH + 1)).message
+    assert "nest" in problem_of("[" * 100_000).message
 
 
 # ---- anchors ----
@@ -186,6 +191,10 @@ def test_a_merge_fills_in_what_the_mapping_does_not_say() -> None:
 def test_what_was_merged_has_the_place_of_where_it_was_written() -> None:
     source = parse_yaml("base: &b {x: 1}\nown:\n  <<: *b\n", "s.yaml")
     assert source.place(("own", "x")) == Position(1, 14)
+
+
+def test_a_quoted_merge_sign_is_an_ordinary_key() -> None:
+    assert parsed("'<<': 3") == {"<<": 3}
 
 
 @pytest.mark.parametrize("merged", ["3", "text", "[1]", "[[]]"])
@@ -237,7 +246,7 @@ def test_windows_line_ends_are_line_ends(tmp_path: Path) -> None:
     assert read_yaml(path).place(("b",)) == Position(2, 4)
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"# nothing but a comment\n", b"---\n...\n"[:0]])
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"# nothing but a comment\n"])
 def test_a_file_with_nothing_in_it_is_empty(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "s.yaml"
     path.write_bytes(content)
@@ -309,7 +318,7 @@ def test_what_is_no_file_is_refused_in_a_sentence(tmp_path: Path, make: Callable
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     os.mkfifo(path)
-    assert "not a file" in refused(path).message
+    assert "is not a file" in refused(path).message
 
 
 # ---- properties ----
@@ -331,8 +340,6 @@ JSON = st.recursive(
 @example({"=": 1})
 def test_any_json_value_that_yaml_can_hold_comes_back_the_same(value: Any) -> None:
     text = yaml.safe_dump(value, allow_unicode=True)
-    if isinstance(value, dict) and "<<" in value:
-        return
     assert parsed(text) == value
 
 

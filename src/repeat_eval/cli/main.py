@@ -79,9 +79,9 @@ def run(arguments: list[str] | None = None) -> int:
         _say_problems(error)
         return error.exit_code
     except BrokenPipeError:
-        # Whoever read our output has gone: there is nobody to tell.
+        # Whoever read our output has gone, and there is no verdict yet: that is no pass.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.PASSED
+        return ExitCode.INCOMPLETE
     except (KeyboardInterrupt, click.exceptions.Abort):
         _say("interrupted")
         return ExitCode.INCOMPLETE
@@ -115,7 +115,8 @@ def _say_problems(error: RepeatEvalError) -> None:
 
 def _say(text: str) -> None:
     from repeat_eval.reports.escape import terminal
+    from repeat_eval.targets.environment import Scrubber
 
     color = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     mark = "\x1b[31merror:\x1b[0m" if color else "error:"
-    sys.stderr.write(f"{mark} {terminal(text)}\n")
+    sys.stderr.write(f"{mark} {terminal(Scrubber(os.environ).scrub(text))}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ import click
 
 from repeat_eval.analysis.report import Report
 from repeat_eval.execution.progress import Bar, Lines, Progress, Silent
+from repeat_eval.reports.wording import verdict_line
 from repeat_eval.steps.request import Request
 from repeat_eval.suite.settings import ResolvedSettings, resolve
 
@@ -33,14 +35,23 @@ class Screen:
         return Bar(make_console(self._no_color, file=sys.stderr))
 
     def show(self, report: Report, written: Sequence[Path]) -> None:
-        """Show a report on standard output, and where its files are."""
-        from repeat_eval.reports.terminal import make_console, render, render_verdict
+        """Show a report on standard output, and where its files are.
 
-        console = make_console(self._no_color)
+        Whoever read our output may have gone; that changes no verdict.
+        """
+        try:
+            self._show(report, written)
+            sys.stdout.flush()
+        except (BrokenPipeError, SystemExit):  # rich makes the second of the first
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    def _show(self, report: Report, written: Sequence[Path]) -> None:
         if self.quiet:
-            render_verdict(report, console)
+            click.echo(verdict_line(report))
             return
-        render(report, console, all_cases=self._all_cases)
+        from repeat_eval.reports.terminal import make_console, render
+
+        render(report, make_console(self._no_color), all_cases=self._all_cases)
         if written:
             folder = written[0].parent
             click.echo(f"\nReports: {folder}/ ({', '.join(path.name for path in written)})", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -125,8 +126,10 @@ class Lines:
         self._say(f"{self._counter.text()} in {_seconds(self._counter.elapsed)}")
 
     def _say(self, text: str) -> None:
-        self._stream.write(f"repeat-eval: {text}\n")
-        self._stream.flush()
+        # Whoever reads the log may have gone; the run goes on.
+        with contextlib.suppress(BrokenPipeError):
+            self._stream.write(f"repeat-eval: {text}\n")
+            self._stream.flush()
 
 
 class Bar:

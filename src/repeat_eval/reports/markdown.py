@@ -7,10 +7,11 @@ a fixed order, and what was shed is said.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2 import FileSystemLoader, StrictUndefined, Template
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from repeat_eval.analysis.report import CaseReport, Report
@@ -18,6 +19,7 @@ from repeat_eval.reports import format as fmt
 from repeat_eval.reports import wording
 from repeat_eval.reports.columns import mark
 from repeat_eval.reports.escape import cut_middle, markdown, markdown_code, visible
+from repeat_eval.reports.template_cache import TemplateCache
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 LIMIT = 1_000_000
@@ -50,7 +52,7 @@ def render_summary(report: Report, limit: int = LIMIT) -> str:
     Sheds in this order: rows of stable cases that pass, further rows of the folded table, settings, warnings, the list
     of flaky cases, the messages of failing trials, the table of failing cases. The verdict always stays.
     """
-    template = _environment().get_template("summary.md.j2")
+    template = load_template()
     text = ""
     for detail in _ladder(report, limit):
         text = template.render(**_content(report, detail))
@@ -74,9 +76,11 @@ def _ladder(report: Report, limit: int) -> Iterator[_Detail]:
     yield _Detail(rows=0, failed=0, stable=False, settings=False, warnings=0, flaky=0, evidence=False)
 
 
+@cache
 def _environment() -> ImmutableSandboxedEnvironment:
     environment = ImmutableSandboxedEnvironment(
         loader=FileSystemLoader(TEMPLATES),
+        bytecode_cache=TemplateCache(TEMPLATES),
         autoescape=False,  # HTML escaping does not make Markdown safe; the filters below do.
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -98,6 +102,11 @@ def _environment() -> ImmutableSandboxedEnvironment:
         "money": fmt.money,
     }
     return environment
+
+
+def load_template() -> Template:
+    """The template of the summary, compiled; loading it early saves time later."""
+    return _environment().get_template("summary.md.j2")
 
 
 def _name(text: str, *, table: bool) -> str:

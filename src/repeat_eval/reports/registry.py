@@ -85,6 +85,8 @@ def write_reports(
 
 
 def preload() -> None:
-    """Import what the renderers need, so that it can be done while something else is waited for."""
-    import repeat_eval.reports.junit
-    import repeat_eval.reports.markdown  # noqa: F401
+    """Load what renders report files, so that it can be done while something else is waited for."""
+    import repeat_eval.reports.junit  # noqa: F401
+    from repeat_eval.reports.markdown import load_template
+
+    load_template()

@@ -14,7 +14,7 @@ from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports import wording
 from repeat_eval.reports.columns import GAP, Column, drop_order, fit, known_columns
-from repeat_eval.reports.escape import cut, terminal
+from repeat_eval.reports.escape import terminal
 
 ROWS = 40
 """Rows above which the stable cases that pass are folded into one line."""
@@ -59,11 +59,6 @@ def render(report: Report, console: Console, *, all_cases: bool = False) -> None
     _Page(report, console, all_cases).print()
 
 
-def render_verdict(report: Report, console: Console) -> None:
-    """Print the last line of a report alone: the verdict in words."""
-    _Page(report, console, False).verdict()
-
-
 class _Page:
     """The parts of one printed report, in the order in which they are printed."""
 
@@ -97,7 +92,7 @@ class _Page:
 
     def name(self, case: str) -> str:
         """The name of a case in a sentence."""
-        return f"'{terminal(case, 120)}'"
+        return wording.quoted(case)
 
     def line(self, text: str, style: str = "", indent: str = "", hanging: str | None = None) -> None:
         """Print a paragraph, broken at words, with an indent for its first and one for its other lines."""
@@ -288,8 +283,7 @@ class _Page:
     def verdict(self) -> None:
         """The last line: the verdict in words."""
         report = self.report
-        text = f"{wording.VERDICT_WORDS[report.verdict]} {wording.headline(report, self.name, terminal)}"
-        self.line(cut(text, 1000), style=_VERDICT_STYLES[report.verdict])
+        self.line(wording.verdict_line(report), style=_VERDICT_STYLES[report.verdict])
 
 
 def _encodable(text: str, encoding: str) -> bool:

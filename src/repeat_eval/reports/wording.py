@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from repeat_eval.analysis.report import CaseReport, Example, Reason, Report
 from repeat_eval.reports import format as fmt
+from repeat_eval.reports.escape import cut, terminal
 
 Escape = Callable[[str], str]
 
@@ -219,3 +220,13 @@ def time_and_cost(report: Report) -> list[str]:
     if tokens:
         parts.append(f"tokens {', '.join(tokens)}")
     return parts
+
+
+def quoted(case: str) -> str:
+    """The name of a case in a sentence for the terminal."""
+    return f"'{terminal(case, 120)}'"
+
+
+def verdict_line(report: Report) -> str:
+    """The verdict in words, in one line for the terminal."""
+    return cut(f"{VERDICT_WORDS[report.verdict]} {headline(report, quoted, terminal)}", 1000)

@@ -11,7 +11,7 @@ from repeat_eval.errors import UserError
 from repeat_eval.records.run import Run
 from repeat_eval.suite.settings import ResolvedSettings, Settings, setting_problems, settings_of
 
-GATE_SETTINGS = tuple(Rules.__dataclass_fields__)
+GATE_SETTINGS = tuple(Rules.__struct_fields__)
 
 
 def rules_of(settings: ResolvedSettings) -> Rules:

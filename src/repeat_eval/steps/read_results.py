@@ -65,8 +65,7 @@ def run_results(request: Request) -> Finished:
     with recording(header, request) as record:
         for trial in collected.trials:
             record.add(trial)
-        warnings = tuple(f"{file.path}: {file.reason}" for file in collected.unreadable)
-        run = record.finish(missing=tuple(missing), warnings=warnings)
+        run = record.finish(missing=tuple(missing))
     request.progress.stop()
     return Finished(report_of(run, settings, files=[str(path) for path in files]), record)
 

@@ -15,7 +15,7 @@ from repeat_eval.records.resume import refusals, trials_to_keep
 from repeat_eval.records.run import Run, RunFooter, RunHeader, StopReason
 from repeat_eval.records.trial import Trial
 from repeat_eval.steps.request import Request
-from repeat_eval.steps.scrubbing import scrub_trial
+from repeat_eval.steps.scrubbing import scrub_header, scrub_trial
 from repeat_eval.targets.environment import Scrubber
 
 RUN_FILE = "run.jsonl"
@@ -41,7 +41,8 @@ class Recording:
         self._old_errors: set[tuple[str, int]] = set()
         self._open_journal = open_journal
         self._journal: Journal | None = None
-        self._scrub = Scrubber(request.environ).scrub
+        self.scrub = Scrubber(request.environ).scrub
+        """Takes the values of secrets out of a text."""
         # In command mode progress counts runs of the command, which the caller does.
         self._progress = request.progress if header.source != "command" else None
         self._begin = time.perf_counter()
@@ -70,7 +71,7 @@ class Recording:
     def add(self, trial: Trial) -> None:
         """Take a trial that ended: scrub it, write it, count it."""
         self.begin()
-        trial = scrub_trial(trial, self._scrub)
+        trial = scrub_trial(trial, self.scrub)
         key = trial.key
         if self._journal is not None:
             self._journal.append(trial, supersedes=key in self._old_errors)
@@ -85,6 +86,12 @@ class Recording:
         return tuple(self._trials.values())
 
     @property
+    def left(self) -> bool:
+        """Whether trials of the plan are still to be run, or errors of the interrupted run to be tried again."""
+        asked = sum(plan.asked for plan in self.header.cases)
+        return len(self._trials) - len(self._old_errors) < asked
+
+    @property
     def wall(self) -> float:
         """Seconds since the recording began."""
         return time.perf_counter() - self._begin
@@ -93,6 +100,8 @@ class Recording:
         self, *, stopped: StopReason | None = None, missing: tuple[str, ...] = (), warnings: tuple[str, ...] = ()
     ) -> Run:
         """Write the footer, and give the run."""
+        missing = tuple(self.scrub(text) for text in missing)
+        warnings = tuple(self.scrub(text) for text in warnings)
         footer = RunFooter(
             complete=stopped is None, trials=len(self._trials), stopped=stopped, ended=now(), missing=missing
         )
@@ -110,6 +119,7 @@ def recording(header: RunHeader, request: Request) -> Iterator[Recording]:
         UserError: the folder cannot be written, another process is writing there, an unfinished run is there and
             neither resume nor fresh was asked for, or the run there cannot be resumed as this one.
     """
+    header = scrub_header(header, Scrubber(request.environ).scrub)
     if request.out is None:
         yield Recording(header, (), None, request)
         return

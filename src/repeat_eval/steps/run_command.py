@@ -71,7 +71,9 @@ def run_command(request: Request) -> Finished:
         evidence.close()
         evidence.warnings += settings_warnings(settings, stop)
         run = record.finish(
-            stopped=stop.reason, missing=tuple(evidence.missing), warnings=tuple(dict.fromkeys(evidence.warnings))
+            stopped=stop.reason if evidence.left else None,
+            missing=tuple(evidence.missing),
+            warnings=tuple(dict.fromkeys(evidence.warnings)),
         )
         wall = record.wall
     loading.join()
@@ -108,6 +110,8 @@ class _Evidence:
         self._request = request
         self._kept = {trial.key for trial in record.kept}
         self._without: dict[int, str] = {}
+        self.left: set[int] = set()
+        """Repetitions that are wanted and did not come to their end."""
         self.missing: list[str] = []
         self.warnings: list[str] = []
 
@@ -115,14 +119,18 @@ class _Evidence:
         """Repetitions that are not there in full yet."""
         cases = {case for case, _ in self._kept}
         full = {r for r in range(1, repeats + 1) if cases and all((case, r) in self._kept for case in cases)}
-        return [r for r in range(1, repeats + 1) if r not in full]
+        wanted = [r for r in range(1, repeats + 1) if r not in full]
+        self.left = set(wanted)
+        return wanted
 
     def take(self, run: CommandRun) -> None:
         """Read the results of one run."""
+        self.left.discard(run.repetition)
         if run.results is None:
             self._give_up(run.repetition, run.problem or "the command left no results")
             return
         options = ReadOptions(duplicates=self._request.duplicates, repetition_suffixes=False)
+        self._scrub_file(run.results, options.max_bytes)
         collected = collect([run.results], repeats=1, options=options, one_file_a_repetition=True)
         self.warnings += collected.warnings
         self.missing += [f"repetition {run.repetition}: {text}" for text in collected.missing]
@@ -139,9 +147,18 @@ class _Evidence:
                 self._stop.spend(trial.cost)
         self._request.progress.step(failed=any(trial.outcome == "failed" for trial in collected.trials))
 
+    def _scrub_file(self, path: Path, largest: int) -> None:
+        """Results files stay in the output folder, which people hand on: they keep no secret either."""
+        if path.stat().st_size > largest:
+            return
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+        clean = self._record.scrub(text)
+        if clean is not text:
+            path.write_bytes(clean.encode("utf-8", "surrogateescape"))
+
     def _give_up(self, repetition: int, problem: str) -> None:
         self._without[repetition] = problem
-        self._request.say(f"repetition {repetition}: {problem}")
+        self._request.say(self._record.scrub(f"repetition {repetition}: {problem}"))
         self._request.progress.step(error=True)
 
     def close(self) -> None:

@@ -63,7 +63,7 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
         stop = Stop(max_cost=settings["max_cost"])
         asyncio.run(_run(prepared, settings, stop, record, request))
         warnings = _cost_warnings(settings, stop, record)
-        run = record.finish(stopped=stop.reason, warnings=warnings)
+        run = record.finish(stopped=stop.reason if record.left else None, warnings=warnings)
         wall = record.wall
     loading.join()
     return Finished(report_of(run, settings, wall=wall), record)

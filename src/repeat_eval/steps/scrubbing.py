@@ -1,4 +1,4 @@
-"""Take the values of secrets out of a trial before it is written or shown anywhere."""
+"""Take the values of secrets out of trials and headers before they are written or shown anywhere."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import Any
 
 import msgspec
 
+from repeat_eval.records.run import RunHeader
 from repeat_eval.records.trial import ToolCall, Trial
+
+
+def scrub_header(header: RunHeader, scrub: Callable[[str], str]) -> RunHeader:
+    """The header with what users and results files wrote scrubbed: command, target and warnings."""
+    return msgspec.structs.replace(
+        header,
+        command=None if header.command is None else scrub(header.command),
+        target=None if header.target is None else scrub(header.target),
+        warnings=tuple(scrub(warning) for warning in header.warnings),
+    )
 
 
 def scrub_trial(trial: Trial, scrub: Callable[[str], str]) -> Trial:

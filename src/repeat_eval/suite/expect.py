@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from repeat_eval.suite.checks import registry
@@ -16,23 +17,29 @@ Fault = tuple[KeyPath, bool, str]
 """Path below the case, whether the key (not the value) is at fault, and the sentence."""
 
 
-def make_checks(expect: list[Any]) -> tuple[list[ConfiguredCheck], list[Fault]]:
+def make_checks(expect: list[Any], taken: Iterable[str] = ()) -> tuple[list[ConfiguredCheck], list[Fault]]:
     """Configure the checks of one case.
+
+    Args:
+        expect: the entries as written.
+        taken: names of checks that the case has already; a further check of that name gets a number.
 
     Returns:
         The checks, and the faults with their path below `expect`.
     """
     checks: list[ConfiguredCheck] = []
     faults: list[Fault] = []
-    names: dict[str, int] = {}
+    names = set(taken)
     for index, entry in enumerate(expect):
         check, entry_faults = _one(entry)
         faults += [((index, *path), of_key, text) for path, of_key, text in entry_faults]
         if check is not None:
-            count = names[check.name] = names.get(check.name, 0) + 1
-            if count > 1:
-                check = ConfiguredCheck(f"{check.name} #{count}", check.check, check.weight, check.pass_score)
-            checks.append(check)
+            name, count = check.name, 1
+            while name in names:
+                count += 1
+                name = f"{check.name} #{count}"
+            names.add(name)
+            checks.append(ConfiguredCheck(name, check.check, check.weight, check.pass_score))
     return checks, faults
 
 

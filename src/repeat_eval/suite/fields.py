@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StrictStr, StringConstraints
 
 from repeat_eval.records.thresholds import parse_threshold
-from repeat_eval.records.trial import ERROR_KINDS
+from repeat_eval.records.trial import ERROR_KINDS, ErrorKind
 
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|s|sec|m|min|h)?\Z")
 _UNITS = {"ms": 0.001, None: 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -98,7 +98,8 @@ def _rate_limit(value: Any) -> str:
     return value.strip()
 
 
-def _case_id(value: Any) -> str:
+def case_id(value: Any) -> str:
+    """Validate the id of a case; ValueError otherwise."""
     text = _text_of(value)
     if not text or len(text) > 1000 or _CONTROL.search(text):
         raise ValueError(f"must be a text of 1 to 1,000 characters on one line; found {found(value)}")
@@ -124,19 +125,26 @@ def _error_kind(value: Any) -> str:
     return str(value)
 
 
-Rate = Annotated[str, BeforeValidator(_rate_text)]
-Repeats = Annotated[int, BeforeValidator(_whole(1, MAX_REPEATS, "for instance 10"))]
-Workers = Annotated[int, BeforeValidator(_whole(1, 1000, "for instance 8"))]
-Seed = Annotated[int, BeforeValidator(_whole(0, 2**53, "for instance 7"))]
-Retries = Annotated[int, BeforeValidator(_whole(0, 10, "for instance 2"))]
-FailingCases = Annotated[int, BeforeValidator(_whole(0, 1_000_000, "for instance 2"))]
-Seconds = Annotated[float, BeforeValidator(_seconds)]
-Money = Annotated[float, BeforeValidator(_money)]
+_Whole = Annotated[int, Field(ge=0)] | str
+_Amount = Annotated[float, Field(gt=0)] | str
+
+# `json_schema_input_type` is what may be written, for the JSON Schema; the type before it is what becomes of it.
+Rate = Annotated[str, BeforeValidator(_rate_text, json_schema_input_type=Annotated[float, Field(ge=0, le=1)] | str)]
+Repeats = Annotated[int, BeforeValidator(_whole(1, MAX_REPEATS, "for instance 10"), json_schema_input_type=_Whole)]
+Workers = Annotated[int, BeforeValidator(_whole(1, 1000, "for instance 8"), json_schema_input_type=_Whole)]
+Seed = Annotated[int, BeforeValidator(_whole(0, 2**53, "for instance 7"), json_schema_input_type=_Whole)]
+Retries = Annotated[int, BeforeValidator(_whole(0, 10, "for instance 2"), json_schema_input_type=_Whole)]
+FailingCases = Annotated[int, BeforeValidator(_whole(0, 1_000_000, "for instance 2"), json_schema_input_type=_Whole)]
+Seconds = Annotated[float, BeforeValidator(_seconds, json_schema_input_type=_Amount)]
+Money = Annotated[float, BeforeValidator(_money, json_schema_input_type=_Amount)]
 RateLimit = Annotated[str, BeforeValidator(_rate_limit)]
-CaseId = Annotated[str, BeforeValidator(_case_id)]
+CaseId = Annotated[str, BeforeValidator(case_id, json_schema_input_type=str | float)]
 Reference = Annotated[str, BeforeValidator(python_reference)]
-ErrorKinds = Annotated[list[Annotated[Any, BeforeValidator(_error_kind)]], BeforeValidator(_listed)]
+ErrorKinds = Annotated[
+    list[Annotated[Any, BeforeValidator(_error_kind)]],
+    BeforeValidator(_listed, json_schema_input_type=list[ErrorKind] | str),
+]
 GateName = Literal["wilson", "strict", "none"]
 Tag = Annotated[StrictStr, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
-Tags = Annotated[list[Tag], BeforeValidator(_listed)]
+Tags = Annotated[list[Tag], BeforeValidator(_listed, json_schema_input_type=list[Tag] | str)]
 Weight = Annotated[float, Field(gt=0, le=1_000_000, strict=False)]

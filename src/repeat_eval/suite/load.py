@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,11 +13,11 @@ from pydantic import ValidationError
 
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.suite.expect import make_checks
-from repeat_eval.suite.fields import found
+from repeat_eval.suite.fields import case_id, found
 from repeat_eval.suite.messages import plain_message, unknown_key
 from repeat_eval.suite.model import SPELLINGS, SUITE_SPELLINGS, CaseDefaults, CaseModel, SuiteModel, TargetModel
 from repeat_eval.suite.settings import Settings
-from repeat_eval.suite.spec import CaseSpec, SuiteSpec, TargetSpec
+from repeat_eval.suite.spec import CaseSpec, ConfiguredCheck, SuiteSpec, TargetSpec
 from repeat_eval.suite.yaml_source import KeyPath, Source, YamlMapping, plain, read_yaml
 
 MAX_PROBLEMS = 100
@@ -62,14 +62,21 @@ def natural_order(path: str) -> list[Any]:
     return [int(part) if part.isdigit() else part for part in _DIGITS.split(path)]
 
 
+class _Defaults(msgspec.Struct):
+    """What `defaults:` says, its checks, and the suite file that it stands in."""
+
+    model: CaseDefaults
+    checks: list[ConfiguredCheck]
+    source: Source
+
+
 class _Raw(msgspec.Struct):
     """A case as written, where it stands, and under which defaults."""
 
     value: Any
     source: Source
     path: KeyPath
-    defaults: CaseDefaults
-    default_expect: tuple[Source, KeyPath] | None
+    defaults: _Defaults
     suite_tags: tuple[str, ...]
 
 
@@ -122,12 +129,11 @@ class _Loader(msgspec.Struct):
         return cases
 
     def _raw_cases(self, source: Source, model: SuiteModel, body: dict[str, Any]) -> Iterator[_Raw]:
-        defaults = self._defaults(source, body) or CaseDefaults.model_construct()
+        defaults = self._defaults(source, body)
         tags = tuple(model.tags or ())
-        default_expect = (source, ("defaults", "expect")) if defaults.expect else None
         written = body.get("cases")
         for index, value in enumerate(written if isinstance(written, list) else ()):
-            yield _Raw(value, source, ("cases", index), defaults, default_expect, tags)
+            yield _Raw(value, source, ("cases", index), defaults, tags)
         for position, pattern in enumerate(model.include or ()):
             for included in self._included(source, position, pattern):
                 inner = included.value
@@ -143,18 +149,31 @@ class _Loader(msgspec.Struct):
                     self.problems.append(self._problem(included, path, text))
                     continue
                 for index, value in enumerate(inner):
-                    yield _Raw(value, included, (*path, index), defaults, default_expect, tags)
+                    yield _Raw(value, included, (*path, index), defaults, tags)
 
-    def _defaults(self, source: Source, body: dict[str, Any]) -> CaseDefaults | None:
+    def _defaults(self, source: Source, body: dict[str, Any]) -> _Defaults:
         value = body.get("defaults")
-        if value is None:
-            return None
-        if not isinstance(value, YamlMapping):
+        model: CaseDefaults | None = None
+        checks: list[ConfiguredCheck] = []
+        if isinstance(value, YamlMapping):
+            respelled = self._respelled(source, value, SPELLINGS, ("defaults",))
+            model = self._validated(CaseDefaults, respelled, source, ("defaults",))
+            checks = self._checks(respelled, source, ("defaults",))
+        elif value is not None:
             text = f"`defaults` must be a mapping; found {found(value)}"
             self.problems.append(self._problem(source, ("defaults",), text))
-            return None
-        respelled = self._respelled(source, value, SPELLINGS, ("defaults",))
-        return self._validated(CaseDefaults, respelled, source, ("defaults",))
+        return _Defaults(model or CaseDefaults.model_construct(), checks, source)
+
+    def _checks(
+        self, body: dict[str, Any], source: Source, path: KeyPath, taken: Sequence[ConfiguredCheck] = ()
+    ) -> list[ConfiguredCheck]:
+        expect = body.get("expect")
+        if not isinstance(expect, list):
+            return []
+        checks, faults = make_checks(expect, [check.name for check in taken])
+        for below, of_key, text in faults:
+            self.problems.append(self._problem(source, (*path, "expect", *below), text, of_key=of_key))
+        return checks
 
     def _included(self, source: Source, position: int, pattern: str) -> Iterator[Source]:
         folder = self.path.parent
@@ -179,38 +198,39 @@ class _Loader(msgspec.Struct):
             return None
         body = self._respelled(raw.source, raw.value, SPELLINGS, raw.path)
         model = self._validated(CaseModel, body, raw.source, raw.path)
-        checks, faults = make_checks(body["expect"]) if isinstance(body.get("expect"), list) else ([], [])
-        for path, of_key, text in faults:
-            self.problems.append(self._problem(raw.source, (*raw.path, "expect", *path), text, of_key=of_key))
-        if model is None:
-            return None
+        checks = self._checks(body, raw.source, raw.path, raw.defaults.checks)
         line = raw.source.place(raw.path).line
-        if model.id in self._seen:
-            file, first = self._seen[model.id]
-            where = f"in line {first}" if file == raw.source.file else f"in {file}:{first}"
-            key = "id" if "id" in raw.value else "name"
-            text = f"two cases have the id {model.id!r} (the first is {where})"
-            self.problems.append(self._problem(raw.source, (*raw.path, key), text))
-            return None
-        self._seen[model.id] = (raw.source.file, line)
-        return self._case_spec(raw, model, checks, line)
+        unique = self._claim_id(raw, body.get("id"), line)
+        return self._case_spec(raw, model, checks, line) if model is not None and unique else None
+
+    def _claim_id(self, raw: _Raw, written: Any, line: int) -> bool:
+        """Whether no case before had this id; also cases with other faults have one."""
+        try:
+            name = case_id(written)
+        except ValueError:
+            return True  # said by the model
+        if name not in self._seen:
+            self._seen[name] = (raw.source.file, line)
+            return True
+        file, first = self._seen[name]
+        where = f"in line {first}" if file == raw.source.file else f"in {file}:{first}"
+        key = "id" if "id" in raw.value else "name"
+        text = f"two cases have the id {found(name)} (the first is {where})"
+        self.problems.append(self._problem(raw.source, (*raw.path, key), text))
+        return False
 
     def _case_spec(self, raw: _Raw, model: CaseModel, checks: list[Any], line: int) -> CaseSpec:
-        defaults = raw.defaults
-        default_checks, faults = make_checks(defaults.expect) if defaults.expect else ([], [])
-        if faults and raw.default_expect is not None:
-            source, path = raw.default_expect
-            for below, of_key, text in faults:
-                problem = self._problem(source, (*path, *below), text, of_key=of_key)
-                if problem not in self.problems:
-                    self.problems.append(problem)
+        defaults = raw.defaults.model
 
         def said(name: str) -> Any:
             own = getattr(model, name)
             return own if own is not None else getattr(defaults, name)
 
-        target = model.target or defaults.target
-        target_path = (*raw.path, "target") if model.target else ("defaults", "target")
+        target = None
+        if model.target:
+            target = _target_spec(model.target, raw.source, (*raw.path, "target"))
+        elif defaults.target:
+            target = _target_spec(defaults.target, raw.defaults.source, ("defaults", "target"))
         retry_on = said("retry_on")
         return CaseSpec(
             id=model.id,
@@ -224,8 +244,8 @@ class _Loader(msgspec.Struct):
             timeout=said("timeout"),
             retries=said("retries"),
             retry_on=None if retry_on is None else frozenset(retry_on),
-            target=_target_spec(target, raw.source, target_path) if target else None,
-            checks=(*default_checks, *checks),
+            target=target,
+            checks=(*raw.defaults.checks, *checks),
             expect_written=plain([*(defaults.expect or ()), *(model.expect or ())]),
             written_repeat="repeat" in raw.value,
             file=raw.source.file,

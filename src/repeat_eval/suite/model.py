@@ -63,7 +63,7 @@ class TargetModel(BaseModel):
         return self
 
 
-Target = Annotated[TargetModel, BeforeValidator(_target)]
+Target = Annotated[TargetModel, BeforeValidator(_target, json_schema_input_type=TargetModel | str)]
 
 
 class CaseDefaults(BaseModel):

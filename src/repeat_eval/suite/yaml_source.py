@@ -101,6 +101,8 @@ def read_yaml(path: Path, *, shown: str | None = None) -> Source:
         size = path.stat().st_size
         if path.is_dir():
             raise UserError(Problem("is a folder, not a file", name))
+        if not path.is_file():
+            raise UserError(Problem("is not a file that can be read at once", name))
         if size > MAX_BYTES:
             raise UserError(
                 Problem(
@@ -159,6 +161,7 @@ class _Open(msgspec.Struct):
     size: int = 1
     key: str | None = None
     key_position: Position | None = None
+    key_merges: bool = False
     merges: list[Any] = msgspec.field(default_factory=list)
 
 
@@ -183,7 +186,7 @@ class _Builder:
             value = self._scalar(event, position)
             if event.anchor:
                 self._anchors[event.anchor] = (value, 1)
-            self._add(value, position, 1)
+            self._add(value, position, 1, merges=event.value == "<<" and not event.style)
         elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             self._open(event, position)
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
@@ -253,7 +256,7 @@ class _Builder:
                 return number
         return text
 
-    def _add(self, value: Any, position: Position, size: int) -> None:
+    def _add(self, value: Any, position: Position, size: int, *, merges: bool = False) -> None:
         self._values += size
         if self._values > MAX_VALUES:
             self._fail(f"expands to more than {MAX_VALUES:,} values; are aliases nested in aliases?", position)
@@ -266,7 +269,7 @@ class _Builder:
             top.value.append(value)
             top.value.item_positions.append(position)
         elif top.key is None:
-            top.key, top.key_position = self._key(value, position), position
+            top.key, top.key_position, top.key_merges = self._key(value, position), position, merges
         else:
             self._entry(top, value, position)
 
@@ -282,7 +285,7 @@ class _Builder:
     def _entry(self, top: _Open, value: Any, position: Position) -> None:
         mapping, key = top.value, top.key
         assert isinstance(mapping, YamlMapping) and key is not None and top.key_position is not None  # noqa: S101
-        if key == "<<":
+        if top.key_merges:
             top.merges.append((value, position))
         elif key in mapping:
             first = mapping.key_positions[key]

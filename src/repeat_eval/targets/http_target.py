@@ -9,10 +9,12 @@ import math
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+
+import msgspec
 
 from repeat_eval.errors import UserError
 from repeat_eval.records.trial import bounded, one_line
@@ -112,7 +114,7 @@ class HttpTarget:
             raise self._refusal(reply)
         if not reply.complete:
             raise TargetError("crash", f"answered more than {self._max_answer:,} bytes", retryable=False)
-        return replace(self._answer_of(reply), duration=duration), 1
+        return msgspec.structs.replace(self._answer_of(reply), duration=duration), 1
 
     async def close(self) -> None:
         """Close all connections."""
