@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from repeat_eval.analysis.report import Gate
 from repeat_eval.records.thresholds import parse_threshold
+
+FailOn = Literal["regression", "suite-regression", "case-regression", "none"]
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +25,9 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         max_error_rate: share of trials that may be errors before the suite is incomplete.
         min_reliability: pass-to-3 that every case must reach, judged by `gate`.
         count_as_failed: error kinds that count as failures.
+        fail_on: which regression against base fails the gate. alpha: its one-sided false-alarm budget, as written.
+        min_effect: points that a regression must have at least. margin: points for the non-inferiority gate, None when
+            it is not required. no_base: what a missing base means. removed_cases: what cases mean that only base has.
     """
 
     threshold: str = "0.8"
@@ -33,6 +38,13 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     max_error_rate: str = "0.1"
     min_reliability: str | None = None
     count_as_failed: frozenset[str] = frozenset()
+    fail_on: FailOn = "regression"
+    alpha: str = "0.05"
+    min_effect: float | None = None
+    require: Literal["non-inferior"] | None = None
+    margin: float | None = None
+    no_base: Literal["pass", "incomplete"] = "pass"
+    removed_cases: Literal["warn", "incomplete"] = "warn"
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Rules:
@@ -54,6 +66,13 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
             "max_error_rate": self.max_error_rate,
             "min_reliability": self.min_reliability,
             "count_as_failed": sorted(self.count_as_failed),
+            "fail_on": self.fail_on,
+            "alpha": self.alpha,
+            "min_effect": self.min_effect,
+            "require": self.require,
+            "margin": self.margin,
+            "no_base": self.no_base,
+            "removed_cases": self.removed_cases,
         }
 
 

@@ -33,6 +33,16 @@ GATE_OPTIONS = (
     option("--count-as-failed", metavar="KINDS", help="Error kinds that count as failures, e.g. crash,timeout."),
 )
 
+COMPARISON_OPTIONS = (
+    option("--fail-on", metavar="WHAT", help="regression (default), suite-regression, case-regression or none."),
+    option("--alpha", metavar="SHARE", help="One-sided false-alarm budget of --fail-on (default 0.05)."),
+    option("--min-effect", metavar="POINTS", help="Points that a regression must have at least to fail the gate."),
+    option("--require", metavar="non-inferior", help="Head must be shown to be at most --margin points worse."),
+    option("--margin", metavar="POINTS", help="Points for --require non-inferior, e.g. 3."),
+    option("--no-base", metavar="pass|incomplete", help="What a missing base means for the gate (default pass)."),
+    option("--removed-cases", metavar="warn|incomplete", help="What cases mean that only base has."),
+)
+
 RUN_OPTIONS = (
     option("--repeats", "-n", metavar="N", help="Trials per case; overrides every case."),
     option("--workers", "-w", metavar="W", help="Trials in flight at once (default 4; 1 with --command)."),

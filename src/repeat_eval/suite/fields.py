@@ -92,6 +92,24 @@ def _money(value: Any) -> float:
     return amount
 
 
+def _alpha(value: Any) -> str:
+    text = _rate_text(value)
+    if not 0 < parse_threshold(text) <= parse_threshold("0.5"):
+        raise ValueError(f"must be a share above 0 and at most 0.5, for instance 0.05; found {found(value)}")
+    return text
+
+
+def _points(value: Any) -> float:
+    text = _text_of(value)
+    try:
+        points = float(text) if text is not None else math.nan
+    except ValueError:
+        points = math.nan
+    if not 0 < points <= 100:
+        raise ValueError(f"must be percentage points above 0 and at most 100, for instance 3; found {found(value)}")
+    return points
+
+
 def _rate_limit(value: Any) -> str:
     if not isinstance(value, str) or not _RATE.match(value.strip()):
         raise ValueError(f"must be a rate such as 60/min, 5/s or 1000/h; found {found(value)}")
@@ -137,6 +155,8 @@ Retries = Annotated[int, BeforeValidator(_whole(0, 10, "for instance 2"), json_s
 FailingCases = Annotated[int, BeforeValidator(_whole(0, 1_000_000, "for instance 2"), json_schema_input_type=_Whole)]
 Seconds = Annotated[float, BeforeValidator(_seconds, json_schema_input_type=_Amount)]
 Money = Annotated[float, BeforeValidator(_money, json_schema_input_type=_Amount)]
+Alpha = Annotated[str, BeforeValidator(_alpha)]
+Points = Annotated[float, BeforeValidator(_points)]
 RateLimit = Annotated[str, BeforeValidator(_rate_limit)]
 CaseId = Annotated[str, BeforeValidator(case_id, json_schema_input_type=str | float)]
 Reference = Annotated[str, BeforeValidator(python_reference)]

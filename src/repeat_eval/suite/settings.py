@@ -31,6 +31,23 @@ class Settings(BaseModel):
     max_error_rate: fields.Rate | None = Field(None, description="Share of trials that may be errors (default 0.1).")
     min_reliability: fields.Rate | None = Field(None, description="Pass-to-3 that every case must reach.")
     count_as_failed: fields.ErrorKinds | None = Field(None, description="Error kinds that count as failures.")
+    fail_on: Literal["regression", "suite-regression", "case-regression", "none"] | None = Field(
+        None, description="Which regression against base fails the gate (default regression)."
+    )
+    alpha: fields.Alpha | None = Field(None, description="One-sided false-alarm budget of that gate (default 0.05).")
+    min_effect: fields.Points | None = Field(
+        None, description="Points that a regression must have at least to fail the gate."
+    )
+    require: Literal["non-inferior"] | None = Field(
+        None, description="non-inferior: head must be shown to be at most `margin` points worse."
+    )
+    margin: fields.Points | None = Field(None, description="Points for `require: non-inferior`.")
+    no_base: Literal["pass", "incomplete"] | None = Field(
+        None, description="What a missing base means for the gate (default pass)."
+    )
+    removed_cases: Literal["warn", "incomplete"] | None = Field(
+        None, description="What cases mean that only base has (default warn; incomplete with --command and --results)."
+    )
     workers: fields.Workers | None = Field(None, description="Trials in flight at once (default 4).")
     seed: fields.Seed | None = Field(None, description="Seed of everything random (default 0).")
     timeout: fields.Seconds | None = Field(None, description="Seconds a trial may take (default 120).")
@@ -54,6 +71,9 @@ DEFAULTS: Mapping[str, Any] = {
     "max_failing_cases": 0,
     "max_error_rate": "0.1",
     "count_as_failed": [],
+    "fail_on": "regression",
+    "alpha": "0.05",
+    "no_base": "pass",
     "workers": 4,
     "seed": 0,
     "timeout": 120.0,
