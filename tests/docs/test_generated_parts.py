@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import write_readme_picture
 import write_settings_docs
+import write_suite_docs
 from page_parts import part
 
 from repeat_eval.suite.settings import Settings
@@ -21,6 +22,11 @@ def test_the_table_of_settings_has_a_row_for_each() -> None:
 
 def test_the_commands_and_options_are_those_of_the_program() -> None:
     assert part(write_settings_docs.COMMAND_LINE_PAGE, "commands") == write_settings_docs.command_sections()
+
+
+def test_the_tables_of_the_suite_page_are_those_of_the_models() -> None:
+    assert part(write_suite_docs.PAGE, "suite keys") == write_suite_docs.suite_table()
+    assert part(write_suite_docs.PAGE, "case keys") == write_suite_docs.case_table()
 
 
 @pytest.mark.e2e

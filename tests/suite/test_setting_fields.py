@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from repeat_eval.suite.fields import found
 from repeat_eval.suite.settings import DEFAULTS, Settings, resolve, setting_problems
+from repeat_eval.targets.rate_limit import parse_rate
 
 KINDS = ["crash", "timeout", "provider", "judge", "recording", "harness"]
 
@@ -92,6 +93,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("retries", 11, "from 0 to 10"),
     ("rate", 60, "must be a rate such as 60/min, 5/s or 1000/h; found 60"),
     ("rate", "0/min", "found '0/min'"),
+    ("rate", "60/m", "found '60/m'"),
     ("rate", "60/day", "found '60/day'"),
     ("max_cost", 0, "must be an amount of US dollars above 0, for instance 2.50; found 0"),
     ("max_cost", "inf", "found 'inf'"),
@@ -134,6 +136,12 @@ def test_nothing_said_is_none_and_no_problem() -> None:
 def test_any_value_is_taken_or_refused_in_one_line(name: str, value: Any) -> None:
     for _, text in setting_problems({name: value}):
         assert len(text.splitlines()) == 1
+
+
+@given(st.from_regex(r"[0-9]{1,3}(\.[0-9]{1,8})? ?/ ?[a-z]{1,6}", fullmatch=True) | st.sampled_from(["60/m", "5/h"]))
+def test_a_rate_that_is_taken_is_one_that_the_limiter_can_read(text: str) -> None:
+    if not setting_problems({"rate": text}):
+        assert parse_rate(Settings.model_validate({"rate": text}).rate or "").interval > 0
 
 
 @given(st.text(), st.text())

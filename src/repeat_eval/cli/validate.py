@@ -24,7 +24,8 @@ def command(suites: tuple[Path, ...]) -> int:
         for warning in spec.warnings:
             click.echo(f"{path}: warning: {warning}", err=True)
         target = "" if spec.target else " (no target: give one with --target)"
-        click.echo(f"{path}: {spec.name}: {len(spec.cases)} cases are fine{target}")
+        count = "1 case is" if len(spec.cases) == 1 else f"{len(spec.cases)} cases are"
+        click.echo(f"{path}: {spec.name}: {count} fine{target}")
     if problems:
         raise UserError(problems)
     return 0

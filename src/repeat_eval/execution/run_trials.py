@@ -7,15 +7,35 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from repeat_eval.execution.grading import RemoteCheck
 from repeat_eval.execution.scheduler import Scheduler
 from repeat_eval.execution.stopping import GRACE_SECONDS, Stop
 from repeat_eval.execution.trials import PlannedCase, run_trial
+from repeat_eval.records.fingerprints import trial_seed
 from repeat_eval.records.trial import Trial
 from repeat_eval.targets.base import Target
 
 if TYPE_CHECKING:
     from repeat_eval.targets.function_target import FunctionTarget
+
+
+class Lane(msgspec.Struct, frozen=True, kw_only=True):
+    """One side of a run: its cases, and where its trials go.
+
+    Attributes:
+        cases: what to run. seed: the side's seed.
+        on_trial: called in the event loop for every trial that ends; must be quick.
+        remote: judges with checks whose code is the user's.
+        done: (case id, repetition) pairs that need not be run again.
+    """
+
+    cases: Sequence[PlannedCase]
+    seed: int
+    on_trial: Callable[[Trial], None]
+    remote: RemoteCheck | None = None
+    done: Collection[tuple[str, int]] = ()
 
 
 async def run_trials(
@@ -32,27 +52,59 @@ async def run_trials(
     blocking: FunctionTarget | None = None,
     grace: float = GRACE_SECONDS,
 ) -> None:
-    """Run every trial that is asked for and not done, handing each to `on_trial` as it ends.
+    """Run one side alone; see `Lane` and `run_lanes`."""
+    lane = Lane(cases=cases, seed=seed, on_trial=on_trial, remote=remote, done=done)
+    await run_lanes(
+        [lane],
+        workers=workers,
+        stop=stop,
+        sequential=sequential,
+        time_budget=time_budget,
+        blocking=blocking,
+        grace=grace,
+    )
+
+
+async def run_lanes(
+    lanes: Sequence[Lane],
+    *,
+    workers: int,
+    stop: Stop,
+    sequential: bool = False,
+    time_budget: float | None = None,
+    blocking: FunctionTarget | None = None,
+    grace: float = GRACE_SECONDS,
+) -> None:
+    """Run every trial of all lanes that is asked for and not done, handing each to its lane as it ends.
+
+    The trials of several lanes are interleaved: in every round of repetitions the cases come in a new random order, and
+    the sides of a case one right after the other, which one first is random too. So whatever drifts while the run goes
+    on, a provider above all, hits both sides alike.
 
     When the stop is triggered no further trial starts. Those in flight are waited for; after an interruption only for
     `grace` seconds, then they are cancelled and stay missing.
 
     Args:
-        cases: what to run. workers: trials in flight at once. seed: the run's seed.
+        lanes: one, or base and head.
+        workers: trials in flight at once, over all lanes.
         stop: says when to stop; costs are accounted there.
-        on_trial: called in the event loop for every trial; must be quick.
-        remote: judges with checks whose code is the user's.
-        done: (case id, repetition) pairs that need not be run again.
-        sequential: never two trials of one case at once.
+        sequential: never two trials of one case of a lane at once.
         time_budget: seconds after which the stop is triggered.
-        blocking: the function, when it is a blocking one of this process that all cases ask: trials then run in
-            threads, and `on_trial` is called in them, one at a time.
+        blocking: the function, when it is a blocking one of this process that all cases of a single lane ask: trials
+            then run in threads, and `on_trial` is called in them, one at a time.
     """
-    index = {case.spec.id: position for position, case in enumerate(cases)}
+    units = [(lane, case) for lane in lanes for case in lane.cases]
+    done = {(id(lane), *key) for lane in lanes for key in lane.done}
     scheduler = Scheduler(
-        [case.asked for case in cases],
-        done=[(index[case], repetition) for case, repetition in done if case in index],
+        [case.asked for _, case in units],
+        done=[
+            (position, repetition)
+            for position, (lane, case) in enumerate(units)
+            for repetition in range(1, case.asked + 1)
+            if done and (id(lane), case.spec.id, repetition) in done
+        ],
         sequential=sequential,
+        order=None if len(lanes) == 1 else _interleaved(lanes),
     )
     if not scheduler.remaining:
         return
@@ -60,9 +112,10 @@ async def run_trials(
     async def work() -> None:
         while stop.reason is None and (chosen := scheduler.next()) is not None:
             position, repetition = chosen
-            trial = await run_trial(cases[position], repetition, seed, remote)
+            lane, case = units[position]
+            trial = await run_trial(case, repetition, lane.seed, lane.remote)
             scheduler.ended(position)
-            on_trial(trial)
+            lane.on_trial(trial)
             stop.spend(trial.cost)
 
     loop = asyncio.get_running_loop()
@@ -79,13 +132,27 @@ async def run_trials(
         if blocking is not None:
             from repeat_eval.execution.threads import ThreadedRun
 
-            threaded = ThreadedRun(cases, scheduler, blocking, seed=seed, stop=stop, on_trial=on_trial)
+            only = lanes[0]
+            threaded = ThreadedRun(only.cases, scheduler, blocking, seed=only.seed, stop=stop, on_trial=only.on_trial)
             await threaded.run(at_once, interrupted, grace)
         else:
             await _in_tasks([loop.create_task(work()) for _ in range(at_once)], interrupted, grace)
     finally:
         if timer is not None:
             timer.cancel()
+
+
+def _interleaved(lanes: Sequence[Lane]) -> Callable[[int, int], tuple[int, int]]:
+    """Rank of a unit in a round: a random number of its case and round, then a coin for the side."""
+    seed = lanes[-1].seed
+    units = [(side, case.spec.id) for side, lane in enumerate(lanes) for case in lane.cases]
+
+    def order(index: int, started: int) -> tuple[int, int]:
+        side, case = units[index]
+        rank = trial_seed(seed, case, -started)
+        return rank, (side + rank) % len(lanes)
+
+    return order
 
 
 async def _in_tasks(tasks: Sequence[asyncio.Task[None]], interrupted: asyncio.Event, grace: float) -> None:

@@ -1,13 +1,14 @@
 """Which trial comes next. Repeats of a case are spread out when there is room, and overlap only when there is not.
 
 The next trial comes from the case with the fewest trials in flight; among those from the one with the fewest trials
-started, then in suite order. So a run that is cut short has about equally many trials of every case.
+started, then in the order asked for, as a rule the suite's. So a run that is cut short has about equally many trials of
+every case.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 
 class Scheduler:
@@ -22,6 +23,7 @@ class Scheduler:
         *,
         done: Collection[tuple[int, int]] = (),
         sequential: bool = False,
+        order: Callable[[int, int], tuple[int, int]] | None = None,
     ) -> None:
         """Plan the trials.
 
@@ -29,16 +31,18 @@ class Scheduler:
             asked: number of trials of each case.
             done: (case index, repetition) pairs that are not wanted any more.
             sequential: never two trials of one case at the same time.
+            order: rank of a case (by index) when so many of its trials were started; None is the suite's order.
         """
         finished = set(done)
         self._sequential = sequential
+        self._order = order or _in_suite_order
         self._pending = [
             [repetition for repetition in range(count, 0, -1) if (index, repetition) not in finished]
             for index, count in enumerate(asked)
         ]
         self._started = [count - len(pending) for count, pending in zip(asked, self._pending, strict=True)]
         self._in_flight = [0] * len(asked)
-        self._heap = [(0, self._started[index], index) for index, pending in enumerate(self._pending) if pending]
+        self._heap = [self._entry(index) for index, pending in enumerate(self._pending) if pending]
         heapq.heapify(self._heap)
         self.remaining = sum(len(pending) for pending in self._pending)
         """Trials not handed out yet."""
@@ -51,7 +55,7 @@ class Scheduler:
         """
         heap = self._heap
         while heap:
-            in_flight, started, index = heap[0]
+            in_flight, started, _, index = heap[0]
             if in_flight != self._in_flight[index] or started != self._started[index]:
                 heapq.heappop(heap)
                 continue
@@ -62,7 +66,7 @@ class Scheduler:
             self._in_flight[index] += 1
             self._started[index] += 1
             if self._pending[index]:
-                heapq.heapreplace(heap, (self._in_flight[index], self._started[index], index))
+                heapq.heapreplace(heap, self._entry(index))
             else:
                 heapq.heappop(heap)
             return index, repetition
@@ -72,4 +76,12 @@ class Scheduler:
         """A trial of this case ended, however."""
         self._in_flight[index] -= 1
         if self._pending[index]:
-            heapq.heappush(self._heap, (self._in_flight[index], self._started[index], index))
+            heapq.heappush(self._heap, self._entry(index))
+
+    def _entry(self, index: int) -> tuple[int, int, tuple[int, int], int]:
+        started = self._started[index]
+        return self._in_flight[index], started, self._order(index, started), index
+
+
+def _in_suite_order(index: int, started: int) -> tuple[int, int]:
+    return index, 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from repeat_eval.steps.scrubbing import scrub_header, scrub_trial
 from repeat_eval.targets.environment import Scrubber
 
 RUN_FILE = "run.jsonl"
+BASE_FILE = "base.jsonl"
 LOG_FILE = "target.log"
 MAX_LOG_BYTES = 20_000_000
 
@@ -113,32 +114,53 @@ class Recording:
 
 @contextlib.contextmanager
 def recording(header: RunHeader, request: Request) -> Iterator[Recording]:
-    """Open the output folder for a run of `header`; the run file is opened by `begin`, or by the first trial.
+    """Open the output folder for a run of one side; see `recordings`."""
+    with recordings({RUN_FILE: header}, request) as made:
+        yield made[0]
+
+
+@contextlib.contextmanager
+def recordings(headers: Mapping[str, RunHeader], request: Request) -> Iterator[list[Recording]]:
+    """Open the output folder for runs, one file each; a run file is opened by `begin`, or by the first trial.
+
+    A base file of an earlier run that has none now is removed: it would belong to something else.
+
+    Args:
+        headers: header of each run by the name of its file.
+        request: says which folder, and whether unfinished runs there are resumed or thrown away.
 
     Raises:
         UserError: the folder cannot be written, another process is writing there, an unfinished run is there and
             neither resume nor fresh was asked for, or the run there cannot be resumed as this one.
     """
-    header = scrub_header(header, Scrubber(request.environ).scrub)
+    scrub = Scrubber(request.environ).scrub
+    clean = {name: scrub_header(header, scrub) for name, header in headers.items()}
     if request.out is None:
-        yield Recording(header, (), None, request)
+        yield [Recording(header, (), None, request) for header in clean.values()]
         return
     try:
         request.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(Problem(f"cannot be made: {error.strerror}", str(request.out))) from None
     with writer_lock(request.out):
-        open_journal, opened = _journal(request.out / RUN_FILE, header, request)
-        if opened is None:
-            made = Recording(header, (), open_journal, request)
-        else:
-            made = Recording(header, trials_to_keep(opened), open_journal, request)
-            errors = {trial.key: trial for trial in opened.trials if trial.outcome == "error"}
-            made.note_old_errors(set(errors), errors)
+        made = [_opened(request.out / name, header, request) for name, header in clean.items()]
+        if BASE_FILE not in clean:
+            (request.out / BASE_FILE).unlink(missing_ok=True)
         try:
             yield made
         finally:
-            made.close()
+            for one in made:
+                one.close()
+
+
+def _opened(path: Path, header: RunHeader, request: Request) -> Recording:
+    open_journal, opened = _journal(path, header, request)
+    if opened is None:
+        return Recording(header, (), open_journal, request)
+    made = Recording(header, trials_to_keep(opened), open_journal, request)
+    errors = {trial.key: trial for trial in opened.trials if trial.outcome == "error"}
+    made.note_old_errors(set(errors), errors)
+    return made
 
 
 def _journal(path: Path, header: RunHeader, request: Request) -> tuple[Callable[[], Journal], Run | None]:

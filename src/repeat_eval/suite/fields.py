@@ -17,7 +17,7 @@ from repeat_eval.records.trial import ERROR_KINDS, ErrorKind
 
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|s|sec|m|min|h)?\Z")
 _UNITS = {"ms": 0.001, None: 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-_RATE = re.compile(r"[1-9][0-9]{0,6}(\.[0-9]+)?\s*/\s*(s|sec|second|m|min|minute|h|hour)\Z")
+_RATE = re.compile(r"[1-9][0-9]{0,6}(\.[0-9]{1,6})?\s*/\s*(s|sec|second|min|minute|h|hour)\Z")
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 

@@ -74,16 +74,16 @@ class CaseDefaults(BaseModel):
     input: Any = Field(None, description="What the target is asked: text or any value.")
     expected: Any = Field(None, description="A reference answer, handed to `python:` checks.")
     vars: dict[str, Any] | None = Field(None, description="Values for templated requests.")
-    tags: fields.Tags | None = None
+    tags: fields.Tags | None = Field(None, description="Tags to select by, beside those of the suite.")
     repeats: fields.Repeats | None = None
     threshold: fields.Rate | None = None
     gate: fields.GateName | None = None
     timeout: fields.Seconds | None = None
     retries: fields.Retries | None = None
     retry_on: fields.ErrorKinds | None = None
-    target: Target | None = None
+    target: Target | None = Field(None, description="What is evaluated, instead of the suite's target.")
     expect: list[Any] | None = Field(None, description="Checks, all of which must hold.")
-    description: _Text | None = None
+    description: _Text | None = Field(None, description="A note for readers.")
 
 
 class CaseModel(CaseDefaults):
@@ -96,7 +96,7 @@ class SuiteModel(Settings):
     """A suite file."""
 
     name: _Text | None = Field(None, description="Name of the suite (default: the file's name without ending).")
-    description: _Text | None = None
+    description: _Text | None = Field(None, description="A note for readers.")
     target: Target | None = Field(None, description="What is evaluated.")
     defaults: Any = Field(None, description="What holds for every case that does not say otherwise.")
     tags: fields.Tags | None = Field(None, description="Tags of every case.")

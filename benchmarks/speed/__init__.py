@@ -1,0 +1,1 @@
+"""Speed and memory, each measured in fresh processes and set against a raw loop measured in the same round."""
