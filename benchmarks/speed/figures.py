@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from benchmarks.speed.measuring import Sample, Samples, processor, wall
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,10 @@ class Bench:
     def size(self, count: int) -> int:
         """A number of cases or trials, scaled; at least 2."""
         return max(2, round(count * self.scale))
+
+    def kinds(self, names: Iterable[_T]) -> list[_T]:
+        """All of these, or only the last one when scaled: the others run the same code."""
+        return list(names)[0 if self.scale == 1 else -1 :]
 
 
 def whole(name: str, samples: Samples, *, goal: float | None = None, raw: float | None = None) -> Figure:

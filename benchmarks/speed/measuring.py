@@ -107,15 +107,16 @@ def measure(command: Sequence[str], folder: Path, fine: Sequence[int] = FINE) ->
 def interleave(commands: Mapping[str, Sequence[str]], *, rounds: int, folder: Path) -> dict[str, Samples]:
     """Measure several commands in turn, so many rounds; a noisy minute then falls on all of them alike.
 
-    One round before the first is not counted: it fills the caches of files and of compiled modules.
+    One round before the first is not counted: it fills the caches of files and of compiled modules. A single round is
+    not warmed up, since nobody will read its figures.
 
     Returns:
         The samples of each command, by its name.
     """
     samples = {name: Samples() for name in commands}
-    for number in range(rounds + 1):
+    for number in range(rounds + (rounds > 1)):
         for name, command in commands.items():
             sample = measure(command, folder)
-            if number:
+            if number or rounds == 1:
                 samples[name].runs.append(sample)
     return samples

@@ -6,16 +6,15 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
 
-import msgspec
-
+from repeat_eval.analysis.case_verdicts import Counts, judge
 from repeat_eval.analysis.examples import choose_examples
 from repeat_eval.analysis.report import (
     CaseReport,
-    CaseVerdict,
     CheckFigures,
     DurationFigures,
-    Gate,
     Majority,
     Reliability,
     ScoreFigures,
@@ -46,8 +45,7 @@ def case_report(plan: CasePlan, trials: Sequence[Trial], rules: Rules) -> CaseRe
     verdicts = passed + failed
     threshold, gate = plan.threshold or rules.threshold, plan.gate or rules.gate
     missing = max(0, plan.asked - len(ordered))
-    verdict, text = _judge(_Counts(passed, failed, counts["error"], counts["skipped"], missing), threshold, gate)
-    interval = intervals.wilson_interval(passed, verdicts) if verdicts else None
+    verdict, text = judge(Counts(passed, failed, counts["error"], counts["skipped"], missing), threshold, gate)
     durations = [trial.duration for trial in ordered if trial.duration is not None]
     costs = [trial.cost for trial in ordered if trial.cost is not None]
     not_passed = [trial for trial, outcome in zip(ordered, outcomes, strict=True) if outcome in ("failed", "error")]
@@ -65,17 +63,7 @@ def case_report(plan: CasePlan, trials: Sequence[Trial], rules: Rules) -> CaseRe
         skipped=counts["skipped"],
         missing=missing,
         outcomes="".join([OUTCOME_LETTERS[outcome] for outcome in outcomes[:MAX_LETTERS]]),
-        pass_rate=passed / verdicts if verdicts else None,
-        interval=interval,
-        width=interval[1] - interval[0] if interval else None,
-        pass_hat_k={str(k): repeats.pass_hat_k(passed, verdicts, k) for k in PASS_HAT_KS},
-        pass_at_k={str(k): repeats.pass_at_k(passed, verdicts, k) for k in PASS_AT_KS},
-        pass_at_k_plugin={str(k): repeats.pass_at_k_plugin(passed, verdicts, k) for k in PASS_AT_KS},
-        pass_to_k={str(k): repeats.pass_to_k(passed, verdicts, k) for k in PASS_AT_KS},
-        reliability=_reliability(passed, verdicts),
-        majority=_majority(passed, verdicts),
-        flaky=repeats.is_flaky(passed, verdicts),
-        broken=verdicts > 0 and passed == 0,
+        **_count_figures(passed, verdicts),
         score=_score_figures(ordered),
         checks=_check_figures(ordered),
         duration=_duration_figures(durations),
@@ -93,6 +81,25 @@ def case_report(plan: CasePlan, trials: Sequence[Trial], rules: Rules) -> CaseRe
     )
 
 
+@lru_cache(maxsize=1 << 12)
+def _count_figures(passed: int, verdicts: int) -> dict[str, Any]:
+    """What follows from the counts alone; a large suite has few different ones."""
+    interval = intervals.wilson_interval(passed, verdicts) if verdicts else None
+    return {
+        "pass_rate": passed / verdicts if verdicts else None,
+        "interval": interval,
+        "width": interval[1] - interval[0] if interval else None,
+        "pass_hat_k": {str(k): repeats.pass_hat_k(passed, verdicts, k) for k in PASS_HAT_KS},
+        "pass_at_k": {str(k): repeats.pass_at_k(passed, verdicts, k) for k in PASS_AT_KS},
+        "pass_at_k_plugin": {str(k): repeats.pass_at_k_plugin(passed, verdicts, k) for k in PASS_AT_KS},
+        "pass_to_k": {str(k): repeats.pass_to_k(passed, verdicts, k) for k in PASS_AT_KS},
+        "reliability": _reliability(passed, verdicts),
+        "majority": _majority(passed, verdicts),
+        "flaky": repeats.is_flaky(passed, verdicts),
+        "broken": verdicts > 0 and passed == 0,
+    }
+
+
 def _repetition(trial: Trial) -> int:
     return trial.repetition
 
@@ -105,70 +112,6 @@ def _outcome(trial: Trial, count_as_failed: frozenset[str]) -> str:
 
 def _is_error(trial: Trial, rules: Rules) -> bool:
     return trial.outcome == "error" and trial.error_kind not in rules.count_as_failed
-
-
-class _Counts(msgspec.Struct, frozen=True):
-    """Trials of a case by what became of them."""
-
-    passed: int
-    failed: int
-    errors: int
-    skipped: int
-    missing: int
-
-    @property
-    def verdicts(self) -> int:
-        return self.passed + self.failed
-
-    @property
-    def unknown(self) -> int:
-        return self.errors + self.missing + self.skipped
-
-    @property
-    def lacking(self) -> str:
-        """The trials without a verdict, in words."""
-        parts = [
-            f"{self.errors} error{'s' if self.errors != 1 else ''}" if self.errors else "",
-            f"{self.missing} missing" if self.missing else "",
-            f"{self.skipped} skipped" if self.skipped else "",
-        ]
-        return ", ".join(part for part in parts if part)
-
-
-def _judge(counts: _Counts, written: str, gate: Gate) -> tuple[CaseVerdict, str]:
-    """The verdict with the sentence that explains it.
-
-    Trials without a verdict count once as all passed and once as all failed; only when the gate says the same both
-    times does the verdict stand.
-    """
-    threshold, passed, verdicts, unknown = exact(written), counts.passed, counts.verdicts, counts.unknown
-    if counts.skipped and not (verdicts or counts.errors or counts.missing):
-        return "skipped", "all trials were skipped"
-    if verdicts == 0:
-        return "incomplete", f"no trial gave a verdict: {counts.lacking}" if unknown else "no trial was done"
-    asked = verdicts + unknown
-    if 2 * verdicts < asked:
-        return "incomplete", f"only {verdicts} of {asked} trials gave a verdict: {counts.lacking}"
-    if unknown and gate != "none":
-        worst = gates.gate_verdict(passed, asked, threshold, gate) != "fail"
-        best = gates.gate_verdict(passed + unknown, asked, threshold, gate) != "fail"
-        if worst != best:
-            return "incomplete", f"{passed}/{verdicts} passed, but {counts.lacking} could turn the verdict at {written}"
-    verdict = gates.gate_verdict(passed, verdicts, threshold, gate)
-    return verdict, _explained(verdict, counts, written, gate)
-
-
-def _explained(verdict: str, counts: _Counts, written: str, gate: Gate) -> str:
-    verdicts, observed = counts.verdicts, f"{counts.passed}/{counts.verdicts}"
-    if gate == "none":
-        return f"{observed} passed; not gated"
-    if verdict == "pass":
-        return f"{observed} reaches {written}"
-    if verdict == "within-noise":
-        wanted = math.ceil(exact(written) * verdicts)
-        return f"{observed} is below {written} ({wanted} of {verdicts}), but within noise: the interval reaches it"
-    needs = gates.gate_min_passes(verdicts, exact(written), gate)
-    return f"{observed} is below {written}, needs {needs} of {verdicts}"
 
 
 def _reliability(passed: int, verdicts: int) -> Reliability | None:

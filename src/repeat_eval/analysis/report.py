@@ -238,6 +238,7 @@ class SideOfCase(msgspec.Struct, frozen=True, kw_only=True):
     verdict: CaseVerdict
     outcomes: str
     flaky: bool
+    skipped: int = 0
     duration: float | None = None
     """Mean seconds a trial."""
     cost: float | None = None
@@ -256,15 +257,17 @@ class CaseComparison(msgspec.Struct, frozen=True, kw_only=True):
         id: the case. base, head: its two sides.
         delta: head rate minus base rate. interval: its 95 % interval (MOVER; Newcombe's method 10).
         p: two-sided mid-p. q: Benjamini-Hochberg over the testable cases, 1 when untestable; for the eye.
+            All p and q are rounded to 12 decimals: 3/3 against 0/3 is exactly 0.05.
         testable: whether any outcome at these numbers could be significant.
         adjusted_down, adjusted_up: one-sided mid-p after Holm over the cases testable in that direction; for the gate.
         rejected_down, rejected_up: whether Holm rejects at alpha / 2.
         level: significance level of p.
         change: what happened to the case. `regressed`, `newly broken` (no pass left) and `improved`, `fixed` (passes
-            everything again) need significance (Holm, or q <= alpha); `newly flaky` and `newly stable` tell what
-            is seen without claiming a change.
-        watch: it fell without evidence: may be luck.
-        not_this_change: it fails its threshold on both sides.
+            everything again) need significance (Holm, or q <= alpha); `newly flaky` and `newly stable` (passes
+            everything now, did not always on base) tell what is seen without claiming a change.
+            `not judged`: a side has no verdict.
+        watch: it fell without evidence (one-sided p at most 0.3): may be luck.
+        not_this_change: it fails its threshold on both sides, and did not get significantly worse.
         definition_changed: input or checks differ between the sides.
     """
 
@@ -293,7 +296,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         pass_rate: weighted rate over common cases, so that head minus base is the difference. interval: its
             variance-ratio Wilson interval.
-        passed, verdicts, errors, trials: counts over common cases. flaky: cases that disagree.
+        passed, verdicts: counts over common cases. errors, trials: over all cases that both sides have, judged or not.
+        flaky: cases that disagree.
         rerun_rate, rerun_interval: plain mean of the case rates with the re-run interval, and its width.
         pass_hat_k: mean pass^k over common cases. duration: mean seconds a trial. cost: sum of known costs.
         commit, source, started, target_fingerprint: where the side comes from.
@@ -322,9 +326,11 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A change of latency, cost or error rate.
 
     Attributes:
-        base, head: the two figures (seconds, dollars a trial, or share of trials).
-        ratio: head / base, geometric mean over cases for latency and cost. interval: its 95 % interval.
-        p: two-sided. level: of p. cases: how many cases entered.
+        base, head: the two figures: mean over cases of seconds or dollars a trial, or share of attempted trials
+            that were errors.
+        ratio: head / base, geometric mean over cases for latency and cost; None when base is 0.
+        interval: the ratio's 95 % interval; None for error rates and below five cases.
+        p: two-sided, None below five cases of latency or cost. level: of p. cases: how many cases entered.
     """
 
     base: float
@@ -352,17 +358,19 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         verdict: from p and the sign of delta, and from single cases (Holm). text: why it is not comparable, or the
             claim in one sentence.
         delta: weighted difference head - base in rate. interval: its 95 % MOVER interval.
-        p: two-sided mid-p of the stratified exact test (0 means below 1e-12). p_exact: the conservative one.
+        p: two-sided mid-p of the stratified exact test, rounded to 12 decimals (0 means below 1e-12). p_exact: the
+            conservative one.
         p_down, p_up: one-sided mid-p. level: of p. suite_regressed, suite_improved: two-sided p < alpha and its sign.
-        common, varied, testable: numbers of cases on both sides; of those where not every trial agrees over both sides;
-            that could be tested alone at these numbers.
-        added, removed, changed: ids of cases only head has, only base has, or whose definition differs.
+        common, varied, testable: numbers of cases with verdicts on both sides, which alone enter the figures; of those
+            where not every trial agrees over both sides; that could be tested alone at these numbers.
+        added, removed, changed: ids of cases only head has, only base has, or whose definition differs. Cases that one
+            side was told not to run are in none of them.
         new_cases: the secondary question; None below 10 common cases.
         detectable: smallest change of the suite found with 80 % power, in rate. detectable_case: (passes, of) of a
             case that passed everything on base and would just be found regressed alone; None if none would.
         errors: error rates by the same exact test; None without any error. duration, cost: changes on case means.
         alpha: false-alarm budget as written.
-        cases: the common cases in head's order.
+        cases: the cases that both sides have, in head's order, those without a verdict too.
     """
 
     verdict: ComparisonVerdict

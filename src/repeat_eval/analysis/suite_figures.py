@@ -248,7 +248,7 @@ def _reliability(cases: Sequence[CaseReport], rules: Rules) -> list[Reason]:
         asked = case.verdicts + unknown
         if not case.verdicts or asked < 2:
             continue
-        worst, best = (_reliable(passed, asked, required, rules) for passed in (case.passed, case.passed + unknown))
+        worst, best = (reaches_reliability(passed, asked, required, rules) for passed in (case.passed, case.passed + unknown))
         if worst:
             continue
         value = float(Fraction(case.passed, case.verdicts) ** 3)
@@ -267,7 +267,8 @@ def _reliability(cases: Sequence[CaseReport], rules: Rules) -> list[Reason]:
     return reasons
 
 
-def _reliable(passed: int, verdicts: int, required: Fraction, rules: Rules) -> bool:
+def reaches_reliability(passed: int, verdicts: int, required: Fraction, rules: Rules) -> bool:
+    """Whether a case's pass-to-3 reaches what is required, or under the wilson gate could."""
     if Fraction(passed, verdicts) ** 3 >= required:
         return True
     return rules.gate == "wilson" and round(intervals.wilson_interval(passed, verdicts)[1] ** 3, 12) >= required

@@ -14,6 +14,7 @@ from repeat_eval.version import __version__
 _COMMANDS = {
     "run": "Run a suite, repeat a command, or read results; judge and report.",
     "report": "Report from a run file, a report, or other tools' results, without running anything.",
+    "compare": "Compare base with head, from files: is the difference real, or sampling noise?",
     "validate": "Check a suite file and say everything that is wrong with it.",
     "schema": "Print the JSON Schema of suite, run or report files.",
     "init": "Write a first suite that passes offline.",

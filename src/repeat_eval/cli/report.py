@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from repeat_eval.cli.options import GATE_OPTIONS, SHOW_OPTIONS, option, settings_from, with_options
+from repeat_eval.cli.options import COMPARISON_OPTIONS, GATE_OPTIONS, SHOW_OPTIONS, option, settings_from, with_options
 from repeat_eval.cli.show import Screen
 from repeat_eval.steps.read_results import report_from
 from repeat_eval.steps.request import Request
@@ -16,6 +16,7 @@ from repeat_eval.steps.write_reports import write_reports
 
 @click.command("report")
 @click.argument("files", nargs=-1, required=True)
+@option("--base", metavar="FILE", multiple=True, help="Compare with this run file, report or results.")
 @option("--repeats", "-n", metavar="N", help="Trials asked for per case, for other tools' results.")
 @option("--name", metavar="NAME", help="Name of the suite, for other tools' results.")
 @option(
@@ -26,7 +27,7 @@ from repeat_eval.steps.write_reports import write_reports
     help="What equal names within one results file are.",
 )
 @option("--out", "-o", type=click.Path(path_type=Path, file_okay=False), help="Folder for the reports (default: none).")
-@with_options(GATE_OPTIONS, SHOW_OPTIONS)
+@with_options(GATE_OPTIONS, COMPARISON_OPTIONS, SHOW_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, files: tuple[str, ...], **values: Any) -> int:
     """Report from FILES: one run file (run.jsonl), one report.json, or other tools' results.
@@ -37,6 +38,7 @@ def command(ctx: click.Context, /, files: tuple[str, ...], **values: Any) -> int
     screen = Screen(quiet=values["quiet"], no_color=values["no_color"], all_cases=values["all_cases"])
     request = Request(
         results=files,
+        base=values["base"],
         options=options,
         variables=variables,
         out=values["out"],

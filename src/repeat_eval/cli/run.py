@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from repeat_eval.cli.options import GATE_OPTIONS, RUN_OPTIONS, SHOW_OPTIONS, option, settings_from, with_options
+from repeat_eval.cli.options import (
+    COMPARISON_OPTIONS,
+    GATE_OPTIONS,
+    RUN_OPTIONS,
+    SHOW_OPTIONS,
+    option,
+    settings_from,
+    with_options,
+)
 from repeat_eval.cli.show import Screen
 from repeat_eval.errors import UserError
 from repeat_eval.steps.request import Request
@@ -22,6 +30,11 @@ DEFAULT_OUT = "repeat-eval-report"
 @option("--command", "command_line", metavar="LINE", help="Repeat this command; {results} is its results file.")
 @option("--results", metavar="GLOB", multiple=True, help="Read result files that exist already; may be repeated.")
 @option("--target", metavar="TARGET", help="python:module:function, command:LINE or a URL, instead of the suite's.")
+@option("--base", metavar="FILE", multiple=True, help="Compare with this run file, report or results.")
+@option("--base-dir", type=click.Path(path_type=Path, file_okay=False), help="Run base's checkout beside head.")
+@option("--base-ref", metavar="REF", help="Run this revision beside head, from a worktree that is removed afterwards.")
+@option("--base-target", metavar="TARGET", help="Run this target beside the suite's, in the same folder.")
+@option("--settings-from", type=click.Choice(["head", "base"]), default="head", help="Whose suite file sets the gate.")
 @option("--case", "cases", metavar="GLOB", multiple=True, help="Only cases whose id matches; may be repeated.")
 @option("--tag", "tags", metavar="TAG", multiple=True, help="Only cases with this tag; may be repeated.")
 @option("--name", metavar="NAME", help="Name of the suite with --command and --results.")
@@ -42,7 +55,7 @@ DEFAULT_OUT = "repeat-eval-report"
 )
 @option("--resume", is_flag=True, help="Go on with the unfinished run in --out.")
 @option("--fresh", is_flag=True, help="Throw the unfinished run in --out away.")
-@with_options(RUN_OPTIONS, GATE_OPTIONS, SHOW_OPTIONS)
+@with_options(RUN_OPTIONS, GATE_OPTIONS, COMPARISON_OPTIONS, SHOW_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
     """Run SUITE (a YAML file), repeat a --command, or read --results; judge and report.
@@ -52,6 +65,7 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
       repeat-eval run evals/refunds.yaml --repeats 20 --case 'escalates_*'
       repeat-eval run --command 'pytest evals --junitxml {results}' --repeats 10
       repeat-eval run --results 'out/**/*.xml' --repeats 10
+      repeat-eval run evals/refunds.yaml --base-ref main    base and head side by side
 
     Every option can also be given as an environment variable REPEAT_EVAL_…, for instance REPEAT_EVAL_REPEATS=20.
     """
@@ -62,6 +76,10 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
         raise UserError(f"give exactly one of SUITE, --command and --results; found {found}")
     if values["resume"] and values["fresh"]:
         raise UserError("--resume goes on with a run and --fresh throws it away: give one of them")
+    bases = [name for name in ("base", "base_dir", "base_ref", "base_target") if values[name]]
+    if len(bases) > 1:
+        names = " and ".join("--" + name.replace("_", "-") for name in bases)
+        raise UserError(f"there is one base; found {names}")
     options, variables = settings_from(ctx, values)
     screen = Screen(quiet=values["quiet"], no_color=values["no_color"], all_cases=values["all_cases"])
     request = Request(
@@ -71,6 +89,11 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
         options=options,
         variables=variables,
         target=values["target"],
+        base=values["base"],
+        base_dir=values["base_dir"],
+        base_ref=values["base_ref"],
+        base_target=values["base_target"],
+        settings_from=values["settings_from"],
         cases=values["cases"],
         tags=values["tags"],
         out=values["out"],

@@ -11,7 +11,7 @@ import click
 
 from repeat_eval.analysis.report import Report
 from repeat_eval.execution.progress import Bar, Lines, Progress, Silent
-from repeat_eval.reports.wording import verdict_line
+from repeat_eval.reports.comparison_wording import verdict_line
 from repeat_eval.steps.request import Request
 from repeat_eval.suite.settings import ResolvedSettings, resolve
 

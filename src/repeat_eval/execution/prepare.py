@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -34,6 +36,11 @@ class Prepared(msgspec.Struct, frozen=True):
     to_start: tuple[Target, ...]
     remote: RemoteCheck | None
     blocking: FunctionTarget | None = None
+    pool: Any = None
+
+    def target_files(self) -> tuple[str | None, ...]:
+        """Files that Python targets were loaded from, once they are started."""
+        return () if self.pool is None else tuple(self.pool.target_files())
 
 
 class Workshop(msgspec.Struct):
@@ -43,6 +50,8 @@ class Workshop(msgspec.Struct):
         spec: the suite. settings: the run's settings. environ: what children inherit, less what they must not see.
         on_log: takes what the user's code prints, line by line.
         function: a target that is in this process already (Python API); it stands for the suite's target.
+        judge: judges with the user's checks, when the other side's workers do: both sides have the same judge.
+        spare_interpreter: runs Python targets where the folder has no environment of its own.
     """
 
     spec: SuiteSpec
@@ -50,6 +59,10 @@ class Workshop(msgspec.Struct):
     environ: Mapping[str, str]
     on_log: Callable[[str], None]
     function: FunctionTarget | None = None
+    judge: RemoteCheck | None = None
+    spare_interpreter: Path | None = None
+    interpreter: Path | None = None
+    """The one that runs Python targets, once it is known."""
     _pool: Any = None
     _bare: list[tuple[TargetSpec | None, Target]] = msgspec.field(default_factory=list)
     _wrapped: dict[tuple[int, int, frozenset[ErrorKind]], Target] = msgspec.field(default_factory=dict)
@@ -72,13 +85,13 @@ class Workshop(msgspec.Struct):
             planned.append(PlannedCase(spec=case, asked=plan.asked, timeout=timeout, target=target))
         if problems:
             raise UserError(problems)
-        remote = self._remote(cases)
+        remote = self.judge or self._remote(cases)
         places = Places(self.spec, cases, named_in_suite=self.settings.source("interpreter") == "suite")
         to_start: list[Target] = [] if self._pool is None else [_Starter(self._pool, places.of_function)]
         to_start += [_Starter(target, partial(places.of_target, spec)) for spec, target in self._bare]
         alone = [spec for spec, _ in self._bare] == [None] and self.settings["rate"] is None and remote is None
         blocking = self.function if alone and self.function is not None and not self.function.is_async else None
-        return Prepared(tuple(planned), tuple(to_start), remote, blocking)
+        return Prepared(tuple(planned), tuple(to_start), remote, blocking, self._pool)
 
     def _target(self, case: CaseSpec) -> Target:
         spec = case.target or self.spec.target
@@ -133,6 +146,9 @@ class Workshop(msgspec.Struct):
             except UserError as error:
                 places = Places(self.spec, (), named_in_suite=self.settings.source("interpreter") == "suite")
                 raise UserError([places.of_function(problem) for problem in error.problems]) from None
+            if self.spare_interpreter is not None and interpreter == Path(sys.executable):
+                interpreter = self.spare_interpreter
+            self.interpreter = interpreter
             self._pool = WorkerPool(
                 interpreter,
                 self.spec.folder,

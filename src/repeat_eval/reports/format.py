@@ -63,13 +63,40 @@ def width_points(width: float | None) -> str:
     return f"{points} {'point' if points in ('1', '<1') else 'points'} wide"
 
 
+def _signed(difference: float, decimals: int) -> str:
+    """Points of a difference with a true minus sign; a difference that is not 0 never prints as 0."""
+    points = abs(difference) * 100
+    shown = f"{_half_up(points, decimals):.{decimals}f}"
+    if points and not float(shown):
+        shown = f"{points:.{1 - floor(log10(points))}f}" if points >= 1e-4 else "<0.0001"
+    sign = "−" if difference < 0 else "+" if difference > 0 else ""
+    return f"{sign}{shown}"
+
+
+def points(difference: float | None, decimals: int = 1) -> str:
+    """A difference of rates in percentage points: `−5.0 points`, `+1 point`."""
+    if difference is None:
+        return UNKNOWN
+    shown = _signed(difference, decimals)
+    return f"{shown} {'point' if shown[1:] == '1' else 'points'}"
+
+
+def points_interval(limits: Interval | None, decimals: int = 1) -> str:
+    """The interval of a difference, in points: `−8.7 to −1.3`."""
+    if limits is None:
+        return UNKNOWN
+    return f"{_signed(limits[0], decimals)} to {_signed(limits[1], decimals)}"
+
+
 def p_value(p: float | None) -> str:
-    """A p-value with two significant digits, down to `<0.001`.
+    """A p-value with two significant digits, down to `<0.001`; 0, which means "below what was computed", is `<1e-12`.
 
     More digits are shown where two would put it on the other side of a level that is used for marks (0.01, 0.05, 0.10).
     """
     if p is None:
         return UNKNOWN
+    if p == 0:
+        return "<1e-12"
     if p < 0.001:
         return "<0.001"
     if p >= 1:

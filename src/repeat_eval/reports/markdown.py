@@ -7,34 +7,26 @@ a fixed order, and what was shed is said.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 from typing import NamedTuple
-
-from jinja2 import FileSystemLoader, StrictUndefined, Template
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports import wording
 from repeat_eval.reports.columns import mark
-from repeat_eval.reports.escape import cut_middle, markdown, markdown_code, visible
-from repeat_eval.reports.template_cache import TemplateCache
+from repeat_eval.reports.escape import markdown, markdown_code
+from repeat_eval.reports.markdown_templates import case_name, load_template
 
-TEMPLATES = Path(__file__).parent.parent / "templates"
 LIMIT = 1_000_000
 """Bytes of a job summary; GitHub drops one of more than 1 MiB whole."""
 MAX_FAILED = 10
 MAX_FLAKY = 20
 MAX_WARNINGS = 50
-NAME_LIMIT = 80
-MESSAGE_LIMIT = 200
 
 _SIGNS = {"pass": "✅", "fail": "❌", "incomplete": "⚠️"}
 _WORDS = {"pass": "Passed", "fail": "Failed", "incomplete": "Incomplete"}
 
 
-class _Detail(NamedTuple):
+class Detail(NamedTuple):
     """How much is shown; a step of the ladder by which the summary gets shorter."""
 
     rows: int | None = None
@@ -52,73 +44,31 @@ def render_summary(report: Report, limit: int = LIMIT) -> str:
     Sheds in this order: rows of stable cases that pass, further rows of the folded table, settings, warnings, the list
     of flaky cases, the messages of failing trials, the table of failing cases. The verdict always stays.
     """
-    template = load_template()
+    template = load_template("summary.md.j2")
     text = ""
     for detail in _ladder(report, limit):
-        text = template.render(**_content(report, detail))
+        text = template.render(**content(report, detail))
         if len(text.encode()) <= limit:
             return text
     first = text.partition("\n")[0].encode()
     return first[: max(limit, 0)].decode("utf-8", "ignore")
 
 
-def _ladder(report: Report, limit: int) -> Iterator[_Detail]:
+def _ladder(report: Report, limit: int) -> Iterator[Detail]:
     # A row takes some 150 bytes, so far too many rows are not tried at all.
     most = limit // 140
     if len(report.case_reports) <= most:
-        yield _Detail()
+        yield Detail()
     for rows in (most, limit // 300, limit // 600, 20):
-        yield _Detail(rows=rows, stable=False)
-    yield _Detail(rows=20, stable=False, settings=False)
-    yield _Detail(rows=0, stable=False, settings=False, warnings=3)
-    yield _Detail(rows=0, stable=False, settings=False, warnings=0, flaky=0)
-    yield _Detail(rows=0, stable=False, settings=False, warnings=0, flaky=0, evidence=False)
-    yield _Detail(rows=0, failed=0, stable=False, settings=False, warnings=0, flaky=0, evidence=False)
+        yield Detail(rows=rows, stable=False)
+    yield Detail(rows=20, stable=False, settings=False)
+    yield Detail(rows=0, stable=False, settings=False, warnings=3)
+    yield Detail(rows=0, stable=False, settings=False, warnings=0, flaky=0)
+    yield Detail(rows=0, stable=False, settings=False, warnings=0, flaky=0, evidence=False)
+    yield Detail(rows=0, failed=0, stable=False, settings=False, warnings=0, flaky=0, evidence=False)
 
 
-@cache
-def _environment() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
-        loader=FileSystemLoader(TEMPLATES),
-        bytecode_cache=TemplateCache(TEMPLATES),
-        autoescape=False,  # HTML escaping does not make Markdown safe; the filters below do.
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {
-        "prose": markdown,
-        "code": lambda text: markdown_code(text, MESSAGE_LIMIT),
-        "cell": lambda text: markdown_code(text, MESSAGE_LIMIT, table=True),
-        "name": lambda text: _name(text, table=False),
-        "name_cell": lambda text: _name(text, table=True),
-        "tight": _tight,
-        "percent": fmt.percent,
-        "percent1": fmt.percent1,
-        "interval": fmt.interval,
-        "width": fmt.width_points,
-        "duration": fmt.duration,
-        "money": fmt.money,
-    }
-    return environment
-
-
-def load_template() -> Template:
-    """The template of the summary, compiled; loading it early saves time later."""
-    return _environment().get_template("summary.md.j2")
-
-
-def _name(text: str, *, table: bool) -> str:
-    return markdown_code(cut_middle(visible(text), NAME_LIMIT), NAME_LIMIT, table=table)
-
-
-def _tight(text: str) -> str:
-    """Keep a figure on one line in a narrow table."""
-    return text.replace(" ", "\u00a0").replace("–", "–\u2060")
-
-
-def _content(report: Report, detail: _Detail) -> dict[str, object]:
+def content(report: Report, detail: Detail) -> dict[str, object]:
     """Everything the template says, already chosen and counted."""
     failed = wording.failing_cases(report)
     flaky = [] if wording.single_trial(report) else list(report.flaky_cases())
@@ -136,7 +86,7 @@ def _content(report: Report, detail: _Detail) -> dict[str, object]:
         "totals": report.totals,
         "sign": _SIGNS[report.verdict],
         "word": _WORDS[report.verdict],
-        "headline": wording.headline(report, lambda text: _name(text, table=False), markdown),
+        "headline": wording.headline(report, case_name, markdown),
         "about": _about(report),
         "failed": failed[: detail.failed],
         "failed_more": max(len(failed) - detail.failed, 0),
@@ -167,7 +117,7 @@ def _mark(case: CaseReport) -> str:
     return "\\~" if sign == "~" else "–" if sign == "-" else sign
 
 
-def _rows(report: Report, detail: _Detail) -> tuple[list[CaseReport], int]:
+def _rows(report: Report, detail: Detail) -> tuple[list[CaseReport], int]:
     """The rows of the folded table, worst first, and how many cases have none."""
     cases = wording.by_severity(report.case_reports)
     if not detail.stable:
@@ -218,7 +168,7 @@ def _how(report: Report) -> list[tuple[str, str]]:
     return [(label, text) for label, text in pairs.items() if text]
 
 
-def _shed(detail: _Detail, settings: bool, failed: bool) -> list[str]:
+def _shed(detail: Detail, settings: bool, failed: bool) -> list[str]:
     """What was left out to keep the summary short, besides rows, which the table counts itself."""
     shed = []
     if settings and not detail.settings:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from repeat_eval.analysis.report import CaseReport, Example, Reason, Report
 from repeat_eval.reports import format as fmt
-from repeat_eval.reports.escape import cut, terminal
+from repeat_eval.reports.escape import terminal
 
 Escape = Callable[[str], str]
 
@@ -75,7 +75,7 @@ def headline(report: Report, name: Escape, prose: Escape) -> str:
         return _passed(report)
     own = [reason for reason in report.reasons if reason.verdict == report.verdict]
     if report.verdict == "fail":
-        failing = [case for case in report.case_reports if case.verdict == "fail"]
+        failing = [case for case in failing_cases(report) if case.verdict == "fail"]
         suite_wide = [reason for reason in own if reason.case is None]
         parts = []
         if failing:
@@ -117,8 +117,20 @@ def by_severity(cases: Sequence[CaseReport]) -> list[CaseReport]:
 
 
 def failing_cases(report: Report) -> list[CaseReport]:
-    """The cases that stand in the way of a green verdict: those that fail, then those without a verdict."""
-    return [case for case in by_severity(report.case_reports) if case.verdict in ("fail", "incomplete")]
+    """The cases that stand in the way of a green verdict: those that fail, then those without a verdict.
+
+    With a base, a case that fails there as well is none of them.
+    """
+    excused = broken_before(report)
+    cases = [case for case in report.case_reports if case.verdict in ("fail", "incomplete") and case.id not in excused]
+    return by_severity(cases)
+
+
+def broken_before(report: Report) -> frozenset[str]:
+    """The cases that fail their threshold on base, too: this change is not blamed for them."""
+    if report.comparison is None:
+        return frozenset()
+    return frozenset(case.id for case in report.comparison.cases if case.not_this_change)
 
 
 def suite_reasons(report: Report) -> list[Reason]:
@@ -127,28 +139,34 @@ def suite_reasons(report: Report) -> list[Reason]:
 
 
 def reasons_by_case(report: Report) -> dict[str, str]:
-    """Why each case that fails or has no verdict does so, as the report tells it."""
+    """Why each case stands in the way that fails, has no verdict or blocks by comparison, as the report tells it."""
     told: dict[str, str] = {}
+    blocking = set()
     for reason in report.reasons:
         if reason.case is not None:
             told.setdefault(reason.case, reason.text)
+            if reason.verdict != "pass" and reason.gate != "case":
+                blocking.add(reason.case)
     return {
         case.id: case.text or told.get(case.id) or fmt.needs(case) or fmt.case_line(case)
+        if case.id not in blocking
+        else told[case.id]
         for case in report.case_reports
-        if case.verdict in ("fail", "incomplete")
+        if case.verdict in ("fail", "incomplete") or case.id in blocking
     }
 
 
 def evidence(case: CaseReport) -> Evidence | None:
     """One trial that shows why the case did not pass; None when no message is known.
 
-    A failed trial is preferred to one in error when the case fails, and the other way round when it is incomplete.
+    A failed trial is preferred to one in error when the case fails, and the other way round when it is incomplete; then
+    one whose message most trials share.
     """
     failing = case.failed + case.errors
     wanted = "error" if case.verdict == "incomplete" else "failed"
     examples = [one for one in case.examples if one.outcome in ("failed", "error") and message_of(one)]
-    examples.sort(key=lambda one: one.outcome != wanted)
     shares = dict(case.failures)
+    examples.sort(key=lambda one: (one.outcome != wanted, -shares.get(one.message or message_of(one), 0)))
     if examples:
         message = message_of(examples[0])
         return Evidence(examples[0].repetition, message, shares.get(examples[0].message or message, 0), failing)
@@ -225,8 +243,3 @@ def time_and_cost(report: Report) -> list[str]:
 def quoted(case: str) -> str:
     """The name of a case in a sentence for the terminal."""
     return f"'{terminal(case, 120)}'"
-
-
-def verdict_line(report: Report) -> str:
-    """The verdict in words, in one line for the terminal."""
-    return cut(f"{VERDICT_WORDS[report.verdict]} {headline(report, quoted, terminal)}", 1000)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from repeat_eval.analysis.analyse import analyse
 from repeat_eval.analysis.report import Report, Setting
 from repeat_eval.analysis.rules import Rules
 from repeat_eval.errors import UserError
-from repeat_eval.records.run import Run
+from repeat_eval.records.run import Run, RunHeader
+from repeat_eval.steps.bases import Base
 from repeat_eval.suite.settings import ResolvedSettings, Settings, setting_problems, settings_of
 
 GATE_SETTINGS = tuple(Rules.__struct_fields__)
@@ -30,11 +32,27 @@ def settings_of_run(run: Run) -> Settings:
     return settings_of(written)
 
 
-def report_of(run: Run, settings: ResolvedSettings, *, wall: float | None = None, files: Iterable[str] = ()) -> Report:
-    """Judge a run by the rules of these settings."""
+def report_of(
+    run: Run,
+    settings: ResolvedSettings,
+    *,
+    wall: float | None = None,
+    files: Iterable[str] = (),
+    base: Base | None = None,
+    base_written: RunHeader | None = None,
+) -> Report:
+    """Judge a run by the rules of these settings, and compare it with base if there is one.
+
+    Args:
+        run: the run. settings: all settings with their sources.
+        wall: seconds that the run took. files: the files that it was read from.
+        base: what it is compared with.
+        base_written: what base's own suite asks for, to tell how head changes its own gate.
+    """
     shown = {
         name: Setting(resolved.value, resolved.source)
         for name, resolved in settings.values.items()
         if resolved.value is not None
     }
-    return analyse(run, rules_of(settings), settings=shown, wall=wall, files=files)
+    compared: dict[str, Any] = {} if base is None else {"base": base.run, "base_source": base.source}
+    return analyse(run, rules_of(settings), settings=shown, wall=wall, files=files, **compared)

@@ -26,6 +26,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         suite: suite file to run. command: command line to repeat. results: globs of result files to read.
         options, variables: settings given as options and as environment variables.
         target: a target that stands for the suite's own.
+        base: files of base to compare with: a run file, a report, or other tools' results.
+        base_dir, base_ref: base's checkout, or its revision, to be run beside head.
+        base_target: the target of base, when both sides are in the same folder.
+        settings_from: whose suite file decides thresholds, gates and repeats.
         cases, tags: which cases; empty means all.
         out: folder for the run file and the reports; None writes nothing.
         resume: go on with an unfinished run. fresh: throw an unfinished run away.
@@ -42,6 +46,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     options: Settings = msgspec.field(default_factory=Settings.model_construct)
     variables: Settings = msgspec.field(default_factory=Settings.model_construct)
     target: str | None = None
+    base: tuple[str, ...] = ()
+    base_dir: Path | None = None
+    base_ref: str | None = None
+    base_target: str | None = None
+    settings_from: Literal["head", "base"] = "head"
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     out: Path | None = None

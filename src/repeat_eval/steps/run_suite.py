@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,15 +11,16 @@ import msgspec
 
 from repeat_eval.analysis.report import Report
 from repeat_eval.execution.plan import describe_target, fingerprint_targets, plan_cases
-from repeat_eval.execution.prepare import Prepared, Workshop
-from repeat_eval.execution.run_trials import run_trials, started
-from repeat_eval.execution.stopping import Stop, signals_stop
+from repeat_eval.records.fingerprints import trial_seed
 from repeat_eval.records.revision import commit_of
 from repeat_eval.records.run import RunHeader, Selection
 from repeat_eval.reports.registry import preload
+from repeat_eval.steps.bases import Base, base_from_files, suite_of_base, with_settings_of
 from repeat_eval.steps.judging import report_of, rules_of
-from repeat_eval.steps.recording import Recording, now, recording, target_log
+from repeat_eval.steps.recording import Recording, now
 from repeat_eval.steps.request import Request
+from repeat_eval.steps.run_sides import SidePlan, run_sides
+from repeat_eval.steps.sides import Checkout, base_checkout, root_of
 from repeat_eval.suite.load import load_suite, target_from_text
 from repeat_eval.suite.selection import nothing_selected, select
 from repeat_eval.suite.settings import ResolvedSettings, resolve
@@ -38,7 +39,7 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: FunctionTarget | None = None) -> Finished:
-    """Run a suite as requested.
+    """Run a suite as requested, alone or beside base.
 
     Args:
         request: what is asked for.
@@ -46,27 +47,49 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
         function: a target that is in this process already; it stands for the suite's.
 
     Raises:
-        UserError: suite, settings, target or output folder are wrong; nothing was run.
+        UserError: suite, settings, target, base or output folder are wrong; nothing was run.
     """
     if spec is None:
         assert request.suite is not None  # noqa: S101 - the caller chose this step
         spec = load_suite(request.suite)
     if request.target is not None:
         spec = _with_target(spec, request.target)
-    settings = resolve(("option", request.options), ("variable", request.variables), ("suite", spec.settings))
-    cases = select(spec.cases, request.cases, request.tags)
-    header = _header(spec, cases, settings, request, in_process=function is not None)
-    loading = load_reports_meanwhile()
-    with recording(header, request) as record, target_log(request) as on_log:
-        workshop = Workshop(spec, settings, request.environ, on_log, function)
-        prepared = workshop.prepare(cases, header.cases)
-        stop = Stop(max_cost=settings["max_cost"])
-        asyncio.run(_run(prepared, settings, stop, record, request))
-        warnings = _cost_warnings(settings, stop, record)
-        run = record.finish(stopped=stop.reason if record.left else None, warnings=warnings)
-        wall = record.wall
-    loading.join()
-    return Finished(report_of(run, settings, wall=wall), record)
+    with contextlib.ExitStack() as stack:
+        checkout = None
+        if request.base_dir is not None or request.base_ref is not None:
+            checkout = stack.enter_context(base_checkout(request, spec.folder))
+        elif request.base_target is not None:
+            checkout = Checkout(root_of(spec.folder), spec.folder, commit_of(spec.folder))
+        base_suite = None if checkout is None else suite_of_base(spec, checkout)
+        if request.settings_from == "base":
+            spec = with_settings_of(spec, base_suite)
+        settings = resolve(("option", request.options), ("variable", request.variables), ("suite", spec.settings))
+        cases = select(spec.cases, request.cases, request.tags)
+        header = _header(spec, cases, settings, request, in_process=function is not None)
+        loading = load_reports_meanwhile()
+        head = SidePlan(spec=spec, cases=cases, settings=settings, header=header, function=function)
+        finished = run_sides(head, None if checkout is None else _base_plan(head, checkout, request), request)
+        loading.join()
+    base = base_from_files(request) if finished.base_run is None else Base(finished.base_run, "side-by-side")
+    written = None if base_suite is None else _header(base_suite, base_suite.cases, settings, request, in_process=False)
+    report = report_of(finished.run, settings, wall=finished.recording.wall, base=base, base_written=written)
+    return Finished(report, finished.recording)
+
+
+def _base_plan(head: SidePlan, checkout: Checkout, request: Request) -> SidePlan:
+    """Base runs head's suite with base's code. Its trials have other seeds, so that the sides are independent."""
+    base = msgspec.structs.replace(head.spec, folder=checkout.folder)
+    if request.base_target is not None:
+        base = _with_target(base, request.base_target)
+    base_header = msgspec.structs.replace(
+        head.header,
+        commit=checkout.commit,
+        seed=trial_seed(head.header.seed, "base", 0) >> 4,
+        target=describe_target(base.target),
+        target_fingerprint=fingerprint_targets(base, head.cases),
+    )
+    root = None if request.base_target is not None else checkout.root
+    return SidePlan(spec=base, cases=head.cases, settings=head.settings, header=base_header, root=root)
 
 
 def _with_target(spec: SuiteSpec, text: str) -> SuiteSpec:
@@ -94,35 +117,6 @@ def _header(
         started=now(),
         warnings=tuple(warnings),
     )
-
-
-async def _run(prepared: Prepared, settings: ResolvedSettings, stop: Stop, record: Recording, request: Request) -> None:
-    total = sum(case.asked for case in prepared.cases)
-    async with started(prepared.to_start):
-        record.begin()
-        request.progress.start(total, len(record.kept))
-        try:
-            with signals_stop(stop, asyncio.get_running_loop(), request.say):
-                await run_trials(
-                    prepared.cases,
-                    workers=settings["workers"],
-                    seed=settings["seed"],
-                    stop=stop,
-                    on_trial=record.add,
-                    remote=prepared.remote,
-                    done={trial.key for trial in record.kept},
-                    sequential=settings["repeat_order"] == "sequential",
-                    time_budget=settings["time_budget"],
-                    blocking=prepared.blocking,
-                )
-        finally:
-            request.progress.stop()
-
-
-def _cost_warnings(settings: ResolvedSettings, stop: Stop, record: Recording) -> tuple[str, ...]:
-    if settings["max_cost"] is not None and not stop.costs_known and record.trials:
-        return ("max-cost is set, but the target reports no cost: it could not be watched",)
-    return ()
 
 
 def load_reports_meanwhile() -> threading.Thread:

@@ -110,6 +110,12 @@ class WorkerPool:
             raise RuntimeError("the pool has not been started")
         return self._loaded
 
+    def target_files(self) -> tuple[str | None, ...]:
+        """Files of the modules that target functions were loaded from. Raises RuntimeError before `start`."""
+        loaded = self.loaded.functions
+        pairs = zip(self._functions, loaded, strict=True)
+        return tuple(found.file for spec, found in pairs if spec.kind == "target")
+
     @property
     def in_flight(self) -> int:
         """Calls that are running now, fresh processes included."""

@@ -1,0 +1,46 @@
+"""Reports and comparisons from run files: whole processes, files to reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.speed.figures import Bench, Figure, whole
+from benchmarks.speed.measuring import BenchmarkBroken, interleave, measure, memory, program, repeat_eval
+
+
+def _run_file(bench: Bench, cases: int, repeats: int, *, seed: int = 1, drop: float = 0) -> Path:
+    path = bench.folder / f"run-{cases}x{repeats}-{seed}.jsonl"
+    measure(program("make_run_file", path, cases, repeats, seed, drop), bench.folder)
+    return path
+
+
+def report(bench: Bench) -> Iterable[Figure]:
+    """`report` of a run file: terminal and every report file."""
+    for shape, goal, rounds in (((200, 10), 0.7, bench.rounds), ((10_000, 20), 10.0, max(1, bench.rounds // 2))):
+        cases, repeats = bench.size(shape[0]), shape[1]
+        path = _run_file(bench, cases, repeats)
+        command = repeat_eval("report", path, "-o", bench.folder / f"report-{cases}x{repeats}")
+        samples = interleave({"report": command}, rounds=rounds, folder=bench.folder)["report"]
+        title = f"report of {cases:,} x {repeats}"
+        yield whole(f"{title}, every report", samples, goal=goal)
+        yield Figure(f"{title}, peak memory", samples.median(memory), samples.best(memory), "MB")
+
+
+def compare(bench: Bench) -> Iterable[Figure]:
+    """`compare BASE HEAD` of two run files; nothing as long as the program has no such command."""
+    try:
+        measure(repeat_eval("compare", "--help"), bench.folder, (0,))
+    except BenchmarkBroken:
+        print("compare: this version has no such command; left out")
+        return
+    for shape, goal in (((1000, 10), 0.5), ((10_000, 10), 5.0)):
+        cases, repeats = bench.size(shape[0]), shape[1]
+        base = _run_file(bench, cases, repeats, seed=1)
+        head = _run_file(bench, cases, repeats, seed=2, drop=0.3)
+        out = bench.folder / f"compare-{cases}"
+        command = repeat_eval("compare", base, head, "-o", out)
+        samples = interleave({"compare": command}, rounds=bench.rounds, folder=bench.folder)["compare"]
+        title = f"compare of {cases:,} x {repeats}"
+        yield whole(f"{title}, every report", samples, goal=goal)
+        yield Figure(f"{title}, peak memory", samples.median(memory), samples.best(memory), "MB")

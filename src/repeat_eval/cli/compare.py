@@ -1,0 +1,65 @@
+"""`repeat-eval compare`: base against head, from files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from repeat_eval.cli.options import (
+    COMPARISON_OPTIONS,
+    GATE_OPTIONS,
+    SHOW_OPTIONS,
+    option,
+    settings_from,
+    with_options,
+)
+from repeat_eval.cli.show import Screen
+from repeat_eval.steps.bases import Base, run_from
+from repeat_eval.steps.read_results import compared
+from repeat_eval.steps.request import Request
+from repeat_eval.steps.write_reports import write_reports
+
+
+@click.command("compare")
+@click.argument("base")
+@click.argument("head")
+@option("--repeats", "-n", metavar="N", help="Trials asked for per case, for other tools' results.")
+@option("--name", metavar="NAME", help="Name of the suite, for other tools' results.")
+@option(
+    "--duplicates",
+    type=click.Choice(["ask", "repeats", "retries", "error"]),
+    default="ask",
+    show_default=True,
+    help="What equal names within one results file are.",
+)
+@option("--out", "-o", type=click.Path(path_type=Path, file_okay=False), help="Folder for the reports (default: none).")
+@with_options(GATE_OPTIONS, COMPARISON_OPTIONS, SHOW_OPTIONS)
+@click.pass_context
+def command(ctx: click.Context, /, base: str, head: str, **values: Any) -> int:
+    """Compare BASE with HEAD: is the difference real, or sampling noise?
+
+    Each is a run file (run.jsonl), a report.json, or a file (or glob) of another tool's results.
+
+    \b
+      repeat-eval compare main/run.jsonl pr/run.jsonl
+      repeat-eval compare 'base/*.xml' 'head/*.xml' --repeats 10
+    """
+    options, variables = settings_from(ctx, values)
+    screen = Screen(quiet=values["quiet"], no_color=values["no_color"], all_cases=values["all_cases"])
+    request = Request(
+        options=options,
+        variables=variables,
+        out=values["out"],
+        name=values["name"],
+        duplicates=values["duplicates"],
+        junit_strict=values["junit_strict"],
+    )
+    report = compared([head], request, Base(run_from([base], request), "file"))
+    if values["explain_settings"]:
+        for name, setting in report.settings.items():
+            click.echo(f"{name:<18} {setting.value!s:<12} {setting.source}", err=True)
+    written = write_reports(report, request)
+    screen.show(report, written)
+    return report.exit_code

@@ -1,0 +1,359 @@
+"""The Markdown parts of a comparison that comment and job summary share, chosen, counted and escaped for templates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from repeat_eval.analysis.report import CaseComparison, CaseReport, Change, Comparison, Report, Side, SideOfCase
+from repeat_eval.reports import comparison_wording as words
+from repeat_eval.reports import format as fmt
+from repeat_eval.reports import wording
+from repeat_eval.reports.bars import bar
+from repeat_eval.reports.escape import markdown
+from repeat_eval.reports.markdown_templates import case_name, code, tight
+
+MAX_BROKE = 10
+MAX_LISTED = 5
+MAX_NAMED = 20
+MAX_WARNINGS = 10
+MAX_GATE_CHANGES = 10
+
+CaseLink = Callable[[str], str]
+
+
+class Sides(NamedTuple):
+    """What the two sides are called. `base_code` and `base` are the same name, as code and as plain text, escaped."""
+
+    base_code: str
+    base: str
+    head: str
+
+
+class Detail(NamedTuple):
+    """How much is shown; a step of the ladder by which a comment gets shorter.
+
+    Attributes:
+        rows: rows in the folded table of cases, None for all. bars: with bars. wide: with pass^k, time and cost.
+        broke: rows of the table of what broke. why: one failing trial each. listed: names in each visible list.
+        named: names in folded lists. warnings: warnings. figures, measured, suite: whether those parts are there.
+    """
+
+    rows: int | None = None
+    bars: bool = True
+    wide: bool = True
+    figures: bool = True
+    measured: bool = True
+    named: int = MAX_NAMED
+    warnings: int = MAX_WARNINGS
+    why: bool = True
+    listed: int = MAX_LISTED
+    suite: bool = True
+    broke: int = MAX_BROKE
+
+
+class Table(NamedTuple):
+    """A table: titles, alignments as Markdown writes them, rows of cells that are safe to print."""
+
+    titles: Sequence[str]
+    alignments: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def sides(base: str, head: str) -> Sides:
+    """The names of the sides; the plain words "base" and "head" stay plain."""
+    return Sides(base if base == "base" else code(base, 60), markdown(base, 60), markdown(head, 60))
+
+
+def comparison_parts(report: Report, comparison: Comparison, names: Sides, detail: Detail, link: CaseLink) -> object:
+    """Everything that the templates say of a comparison; `link` prints the name of a case for a table or a line."""
+    cases = {case.id: case for case in report.case_reports}
+    broke = words.broke(comparison)
+    others = [case for case in wording.failing_cases(report) if case.id not in {one.id for one in broke}]
+    better = words.better(comparison)
+    shown = broke[: detail.broke]
+    shown_others = others[: detail.broke - len(shown)]
+    listed = _Lists(comparison, names, detail)
+    return {
+        "names": names,
+        "gate_changes": [markdown(text) for text in comparison.gate_changes[:MAX_GATE_CHANGES]],
+        "gate_changes_more": max(len(comparison.gate_changes) - MAX_GATE_CHANGES, 0),
+        "reasons": _reasons(report, names),
+        "broke": _broke_table(comparison, shown, shown_others, names, link),
+        "broke_more": len(broke) + len(others) - len(shown) - len(shown_others),
+        "why": _why(cases, [case.id for case in (*shown, *shown_others)]) if detail.why else [],
+        "better": _better_table(better[: detail.broke], names, link) if better and not broke and not others else None,
+        "better_more": max(len(better) - detail.broke, 0),
+        "better_line": listed.better(better) if broke or others else "",
+        "suite": _suite_table(comparison, names, shown) if detail.suite else None,
+        "hidden": words.hidden(comparison) if comparison.verdict == "no detectable change" else "",
+        "not_this": listed.not_this(words.not_this_change(comparison)),
+        "watch": listed.watch(words.watched(comparison)),
+        "removed": listed.plain(comparison.removed),
+    }
+
+
+def _reasons(report: Report, names: Sides) -> list[str]:
+    """The reasons of the whole suite that the first line does not tell."""
+    first = words.headline(report, names.base_code, name=case_name, prose=markdown).text
+    texts = [
+        markdown(reason.text)
+        for reason in wording.suite_reasons(report)
+        if reason.gate not in ("suite-regression", "case-regression", "error-regression") or reason.verdict == "pass"
+    ]
+    return [text for text in dict.fromkeys(texts) if text not in first][:MAX_BROKE]
+
+
+def _broke_table(
+    comparison: Comparison,
+    broke: Sequence[CaseComparison],
+    others: Sequence[CaseReport],
+    names: Sides,
+    link: CaseLink,
+) -> Table | None:
+    """What broke, then what else stands in the way: below its threshold, or without a verdict."""
+    if not broke and not others:
+        return None
+    by_id = {case.id: case for case in comparison.cases} if others else {}
+    rows = [_row(case, link) for case in broke]
+    for case in others:
+        compared = by_id.get(case.id)
+        why = fmt.needs(case) or fmt.verdict_words(case)
+        if case.verdict == "incomplete":
+            why = "no verdict"
+        elif compared is None:
+            why = f"new, {why}"
+        else:
+            why = f"{why}; {words.luck(compared.p, compared.level)}"
+        before = words.counts(compared.base) if compared else "new"
+        after = f"{case.passed}/{case.verdicts}" if case.verdicts else fmt.errors_of_case(case)
+        change = _case_difference(compared) if compared else "–"
+        rows.append([link(case.id), tight(f"{before} → **{after}**"), tight(why), change])
+    title = "broke" if broke else "not passed"
+    return Table([title, f"{names.base} → {names.head}", "luck?", "difference (95 % CI)"], [":--"] * 4, rows)
+
+
+def _better_table(cases: Sequence[CaseComparison], names: Sides, link: CaseLink) -> Table:
+    title = "fixed" if all(case.change == "fixed" for case in cases) else "better"
+    rows = [_row(case, link) for case in cases]
+    return Table([title, f"{names.base} → {names.head}", "luck?", "difference (95 % CI)"], [":--"] * 4, rows)
+
+
+def _row(case: CaseComparison, link: CaseLink) -> list[str]:
+    return [
+        link(case.id),
+        tight(f"{words.counts(case.base)} → **{words.counts(case.head)}**"),
+        tight(words.luck(case.p, case.level)) + (", definition&nbsp;changed" if case.definition_changed else ""),
+        _case_difference(case),
+    ]
+
+
+def _case_difference(case: CaseComparison) -> str:
+    if case.delta is None:
+        return "–"
+    limits = f" ({fmt.points_interval(case.interval, 0)})" if case.interval else ""
+    return tight(fmt.points(case.delta, 0) + limits)
+
+
+def _why(cases: dict[str, CaseReport], ids: Sequence[str]) -> list[str]:
+    """One failing trial a case, in one line; alike failures are counted together."""
+    lines = []
+    for case in ids:
+        found = wording.evidence(cases[case]) if case in cases else None
+        if found is not None:
+            place = "" if found.repetition is None else f" #\u200b{found.repetition}"
+            alike = f" – {found.likeness}" if found.likeness else ""
+            lines.append(f"{case_name(case)}{place}: {code(found.message)}{alike}")
+    return lines
+
+
+def _suite_table(comparison: Comparison, names: Sides, shown: Sequence[CaseComparison]) -> Table | None:
+    base, head = comparison.base, comparison.head
+    if base is None or head is None:
+        return None
+    rows = [
+        [
+            "pass rate",
+            tight(f"{fmt.percent1(base.pass_rate)} ({base.passed}/{base.verdicts})"),
+            tight(f"**{fmt.percent1(head.pass_rate)}** ({head.passed}/{head.verdicts})"),
+            words.difference(comparison),
+        ],
+        ["re-run 95 % interval", _rerun(base), _rerun(head), ""],
+        [
+            "flaky `~`",
+            fmt.count(base.flaky, "case"),
+            fmt.count(head.flaky, "case"),
+            _newly_flaky(comparison, {case.id for case in shown}),
+        ],
+    ]
+    if comparison.errors is not None:
+        errors = comparison.errors
+        rows.append(
+            ["errors", _errors(base), _errors(head), f"p {fmt.p_value(errors.p)}" if errors.p is not None else ""]
+        )
+    return Table(["whole suite", names.base, names.head, "difference"], [":--"] * 4, rows)
+
+
+def _rerun(side: Side) -> str:
+    if side.rerun_interval is None:
+        return fmt.UNKNOWN
+    width = "" if side.width is None else f" ({fmt.percent(side.width).removesuffix('%')} wide)"
+    return tight(fmt.interval(side.rerun_interval) + width)
+
+
+def _errors(side: Side) -> str:
+    return tight(f"{side.errors} of {fmt.count(side.trials, 'trial')}")
+
+
+def _newly_flaky(comparison: Comparison, above: set[str]) -> str:
+    newly = [case for case in comparison.cases if case.head.flaky and not case.base.flaky]
+    told = [case for case in newly if case.id in above]
+    rest = [case for case in newly if case.id not in above]
+    parts = []
+    if told:
+        parts.append("one above" if len(told) == 1 else f"{len(told)} above")
+    parts += [f"{case_name(case.id, table=True, limit=40)} {words.counts(case.head)}" for case in rest[:2]]
+    if len(rest) > 2:
+        parts.append(f"{len(rest) - 2:,} more")
+    if not parts:
+        return ""
+    return f"newly: {', '.join(parts)}{', may be luck' if rest else ''}"
+
+
+class _Lists(NamedTuple):
+    """Lists of cases in a line, each of a bounded length."""
+
+    comparison: Comparison
+    names: Sides
+    detail: Detail
+
+    def join(self, parts: Sequence[str], total: int) -> str:
+        more = total - len(parts)
+        return ", ".join(parts) + (f" and {more:,} more" if more and parts else "")
+
+    def counts(self, cases: Sequence[CaseComparison], tail: Callable[[CaseComparison], str]) -> str:
+        parts = [
+            f"{case_name(case.id)} {words.counts(case.base)} → {words.counts(case.head)}{tail(case)}"
+            for case in cases[: self.detail.listed]
+        ]
+        return self.join(parts, len(cases))
+
+    def not_this(self, cases: Sequence[CaseComparison]) -> str:
+        parts = [
+            f"{case_name(case.id)} ({words.counts(case.base)} → {words.counts(case.head)})"
+            for case in cases[: self.detail.listed]
+        ]
+        if not parts:
+            return ""
+        return f"{self.join(parts, len(cases))} {'fails' if len(cases) == 1 else 'fail'} on {self.names.base}, too"
+
+    def watch(self, cases: Sequence[CaseComparison]) -> str:
+        return self.counts(cases, lambda case: f" (p {fmt.p_value(case.p)})" if case.p is not None else "")
+
+    def better(self, cases: Sequence[CaseComparison]) -> str:
+        return self.counts(cases, lambda case: f" ({words.luck(case.p, case.level)})")
+
+    def plain(self, ids: Sequence[str]) -> str:
+        return self.join([case_name(case) for case in ids[: self.detail.listed]], len(ids))
+
+
+def figures_table(comparison: Comparison, names: Sides) -> Table | None:
+    """pass^2 and pass^3, latency and cost of both sides; only what is known."""
+    base, head = comparison.base, comparison.head
+    if base is None or head is None:
+        return None
+    rows = []
+    if base.pass_hat_k or head.pass_hat_k:
+        rows.append(["pass^2 · pass^3", _pass_hat(base.pass_hat_k), _pass_hat(head.pass_hat_k), ""])
+    if base.duration is not None or head.duration is not None:
+        rows.append(
+            ["mean latency", fmt.duration(base.duration), fmt.duration(head.duration), _ratio(comparison.duration)]
+        )
+    if base.cost is not None or head.cost is not None:
+        rows.append(["cost", fmt.money(base.cost), fmt.money(head.cost), _ratio(comparison.cost)])
+    return Table(["", names.base, names.head, "change"], [":--"] * 4, rows) if rows else None
+
+
+def _pass_hat(values: dict[str, float | None]) -> str:
+    return " · ".join(fmt.percent(values.get(k)) for k in ("2", "3"))
+
+
+def _ratio(change: Change | None) -> str:
+    """`×1.08 (1.02 to 1.15), p 0.013 ✦ significant`: the mean over cases of how many times as much."""
+    if change is None or change.ratio is None:
+        return ""
+    limits = f" ({change.interval[0]:.2f} to {change.interval[1]:.2f})" if change.interval else ""
+    p = "" if change.p is None else f", {words.short_p(change.p, change.level)}"
+    return f"×{change.ratio:.2f}{limits}{p}"
+
+
+def cases_table(
+    report: Report, comparison: Comparison, names: Sides, detail: Detail, link: CaseLink
+) -> tuple[Table | None, int]:
+    """One line a case: broke, better, watch, flaky, the rest; and how many cases have no line."""
+    cases = words.in_order(comparison)
+    rows = cases if detail.rows is None else cases[: detail.rows]
+    if not rows:
+        return None, len(cases)
+    figures = {case.id: case for case in report.case_reports} if detail.wide else {}
+    timed = detail.wide and any(case.head.duration is not None for case in rows)
+    paid = detail.wide and any(case.head.cost is not None for case in rows)
+    repeated = detail.wide and any(case.head.verdicts > 1 for case in rows)
+    titles = ["case", names.base, names.head, "difference", "p", "q", ""]
+    titles += ["pass^2 · pass^3"] if repeated else []
+    titles += ["time"] if timed else []
+    titles += ["cost"] if paid else []
+    alignments = [":--", "--:", "--:", "--:", "--:", "--:", ":--", *["--:"] * (len(titles) - 7)]
+    table = []
+    for case in rows:
+        cells = [link(case.id), _side(case.base, detail), _side(case.head, detail)]
+        cells += [_case_difference(case), fmt.p_value(case.p), fmt.p_value(case.q) if case.testable else "–"]
+        cells.append(tight(words.change_words(case, names.base)))
+        if repeated:
+            known = figures.get(case.id)
+            cells.append(tight(_pass_hat(known.pass_hat_k)) if known and known.verdicts > 1 else "–")
+        if timed:
+            cells.append(tight(f"{fmt.duration(case.base.duration)} → {fmt.duration(case.head.duration)}"))
+        if paid:
+            cells.append(tight(f"{fmt.money(case.base.cost)} → {fmt.money(case.head.cost)}"))
+        table.append(cells)
+    return Table(titles, alignments, table), len(cases) - len(rows)
+
+
+def _side(side: SideOfCase, detail: Detail) -> str:
+    mark = " \\~" if side.flaky else ""
+    without = f", {fmt.count(side.errors + side.missing, 'error')}" if side.errors + side.missing else ""
+    shown = tight(words.counts(side) + mark + without)
+    return f"{shown}&nbsp;`{bar(side.pass_rate, side.interval)}`" if detail.bars else shown
+
+
+def case_notes(report: Report, comparison: Comparison, names: Sides, detail: Detail) -> list[str]:
+    """Added, removed and changed cases, errors, and the question about new cases, a line each."""
+    lines = []
+    known = {case.id: case for case in report.case_reports} if comparison.added else {}
+    added = [
+        f"{case_name(case)} {fmt.rate_of_case(known[case])} {fmt.verdict_words(known[case])}"
+        if case in known
+        else case_name(case)
+        for case in comparison.added[: detail.named]
+    ]
+    listed = _Lists(comparison, names, detail._replace(listed=detail.named))
+    for label, text, number in (
+        ("Added, judged by their own threshold", listed.join(added, len(comparison.added)), len(comparison.added)),
+        (f"Removed, only {names.base} has them", listed.plain(comparison.removed), len(comparison.removed)),
+        ("Changed input or checks, compared all the same", listed.plain(comparison.changed), len(comparison.changed)),
+    ):
+        if number:
+            lines.append(f"{label} ({number:,}): {text}" if text else f"{label}: {number:,}")
+    kinds: Counter[str] = Counter()
+    for case in report.case_reports:
+        kinds.update(case.error_kinds)
+    if kinds:
+        told = ", ".join(f"{markdown(kind, 40)} {number:,}" for kind, number in kinds.most_common(6))
+        lines.append(f"Errors on {names.head}: {told}")
+    new = comparison.new_cases
+    if new is not None:
+        answer = f"{fmt.points(new.delta)} ({fmt.points_interval(new.interval)}), p {fmt.p_value(new.p)}"
+        lines.append(f"Would new cases like these change, too? {answer} (paired t over {fmt.count(new.cases, 'case')})")
+    return lines

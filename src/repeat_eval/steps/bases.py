@@ -1,0 +1,159 @@
+"""What a run is compared with: base from files, and what base's own suite says about thresholds and repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from repeat_eval.analysis.report import BaseSource, CaseReport, Report
+from repeat_eval.errors import Problem, UserError
+from repeat_eval.readers.base import ReadOptions
+from repeat_eval.readers.collect import collect
+from repeat_eval.records.journal import looks_like_run_file, read_run
+from repeat_eval.records.run import CasePlan, Run, RunFooter, RunHeader
+from repeat_eval.records.trial import Outcome, Trial
+from repeat_eval.reports.json_report import looks_like_report, read
+from repeat_eval.steps.files import find_files
+from repeat_eval.steps.request import Request
+from repeat_eval.steps.sides import Checkout
+from repeat_eval.suite.load import load_suite
+from repeat_eval.suite.settings import Settings
+from repeat_eval.suite.spec import SuiteSpec
+
+_LETTERS: dict[str, Outcome] = {"P": "passed", "F": "failed", "E": "error", "S": "skipped"}
+_FROM_BASE = ("repeats", "threshold", "gate")
+
+
+class Base(msgspec.Struct, frozen=True):
+    """The run to compare with, and how it came about."""
+
+    run: Run
+    source: BaseSource
+
+
+def base_from_files(request: Request) -> Base | None:
+    """The base that --base names; None when it names none.
+
+    Raises:
+        UserError: the files cannot be read; an explicit base that is broken is never taken for no base.
+    """
+    if not request.base:
+        return None
+    return Base(run_from(request.base, request), "file")
+
+
+def run_from(files: Sequence[str], request: Request) -> Run:
+    """A run from one run file, one report, or other tools' results.
+
+    Raises:
+        UserError: no file matches, several run files, or unreadable files.
+    """
+    paths = find_files(files)
+    if len(paths) == 1 and looks_like_report(paths[0]):
+        return run_of_report(read(paths[0]))
+    own = [path for path in paths if looks_like_run_file(path)]
+    if own and len(paths) > 1:
+        raise UserError(Problem("is a run file; give one run file alone, or other tools' results", str(own[0])))
+    return read_run(own[0]) if own else run_of_results(paths, request)
+
+
+def run_of_results(paths: Sequence[Path], request: Request) -> Run:
+    """The run behind results files of other tools; UserError when they cannot go together."""
+    asked = request.options.repeats or request.variables.repeats
+    collected = collect(paths, repeats=asked, options=ReadOptions(duplicates=request.duplicates))
+    header = RunHeader(
+        suite=request.name or "results",
+        source="results",
+        repeats=asked or max(collected.asked.values(), default=1),
+        cases=tuple(CasePlan(id=case, asked=collected.asked[case]) for case in collected.cases),
+        warnings=tuple(collected.warnings),
+    )
+    missing = [*collected.missing]
+    missing += [f"{file.path}: {file.reason}" for file in collected.unreadable if not collected.cases]
+    footer = RunFooter(complete=True, trials=len(collected.trials), missing=tuple(missing))
+    return Run(header=header, trials=collected.trials, footer=footer)
+
+
+def run_of_report(report: Report) -> Run:
+    """The run behind a report, as far as a report tells: outcomes and mean durations, but no outputs."""
+    trials = [trial for case in report.case_reports for trial in _trials_of(case)]
+    plans = tuple(
+        CasePlan(
+            id=case.id,
+            asked=max(case.asked, 1),
+            threshold=case.threshold,
+            gate=case.gate,
+            tags=case.tags,
+            file=case.file,
+            line=case.line,
+        )
+        for case in report.case_reports
+    )
+    header = RunHeader(
+        suite=report.suite,
+        commit=report.provenance.commit,
+        repeats=max((plan.asked for plan in plans), default=1),
+        cases=plans,
+        settings={name: setting.value for name, setting in report.settings.items()},
+        seed=report.provenance.seed or 0,
+        tool_version=report.provenance.version,
+        started=report.provenance.started,
+    )
+    return Run(header=header, trials=tuple(trials), footer=RunFooter(complete=True, trials=len(trials)))
+
+
+def _trials_of(case: CaseReport) -> list[Trial]:
+    letters = case.outcomes
+    if len(letters) < case.trials:
+        letters = "P" * case.passed + "F" * case.failed + "E" * case.errors + "S" * case.skipped
+    duration = case.duration.mean if case.duration is not None else None
+    cost = case.cost / case.trials if case.cost is not None and case.trials else None
+    return [
+        Trial(
+            case=case.id,
+            repetition=number,
+            outcome=_LETTERS[letter],
+            error_kind="harness" if letter == "E" else None,
+            duration=duration,
+            cost=cost,
+        )
+        for number, letter in enumerate(letters, start=1)
+    ]
+
+
+def suite_of_base(spec: SuiteSpec, checkout: Checkout) -> SuiteSpec | None:
+    """The suite file as base has it; None when base has none, or none that can be read."""
+    if spec.path is None:
+        return None
+    path = checkout.folder / spec.path.name
+    if path.resolve() == spec.path.resolve() or not path.is_file():
+        return None
+    try:
+        return load_suite(path)
+    except UserError:
+        return None
+
+
+def with_settings_of(spec: SuiteSpec, base: SuiteSpec | None) -> SuiteSpec:
+    """Head's suite with the settings of base's, and with its repeats, thresholds and gates for cases that both have.
+
+    Raises:
+        UserError: base has no such suite.
+    """
+    if base is None:
+        raise UserError("--settings-from base: base has no suite file of this name that can be read")
+    own = {case.id: case for case in base.cases}
+    cases = [
+        msgspec.structs.replace(
+            case,
+            written_repeat=own[case.id].written_repeat,
+            **{name: getattr(own[case.id], name) for name in _FROM_BASE},
+        )
+        if case.id in own
+        else case
+        for case in spec.cases
+    ]
+    settings = Settings.model_construct(**{name: getattr(base.settings, name) for name in Settings.model_fields})
+    return msgspec.structs.replace(spec, cases=tuple(cases), settings=settings, written_repeat=base.written_repeat)

@@ -1,0 +1,120 @@
+"""Base's files: where they are, and that they really are another revision than head's."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from repeat_eval.errors import Problem, UserError
+from repeat_eval.records.revision import commit_of
+from repeat_eval.steps.request import Request
+
+
+class Checkout(msgspec.Struct, frozen=True):
+    """One side's files: the root of its checkout, the suite's folder in it, and the commit if it is known."""
+
+    root: Path
+    folder: Path
+    commit: str | None
+
+
+def root_of(folder: Path) -> Path:
+    """The root of the repository around a folder; without one the current folder if it is around, else itself."""
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(folder), "rev-parse", "--show-toplevel"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+        if found.returncode == 0 and found.stdout.strip():
+            return Path(found.stdout.strip()).resolve()
+    except (OSError, subprocess.SubprocessError):
+        pass
+    here = Path.cwd().resolve()
+    return here if folder.is_relative_to(here) else folder
+
+
+@contextlib.contextmanager
+def base_checkout(request: Request, head: Path) -> Iterator[Checkout]:
+    """Base's files for a run beside head, whose suite (or command) stands in the folder `head`.
+
+    A folder given with --base-dir is used as it is. For --base-ref a worktree of the user's repository is made, and
+    removed afterwards.
+
+    Raises:
+        UserError: the folder or the revision is not there, or is head itself.
+    """
+    head = head.resolve()
+    root = root_of(head)
+    if request.base_dir is not None:
+        yield _checkout(request.base_dir, root, head)
+        return
+    reference = request.base_ref or ""
+    place = Path(tempfile.mkdtemp(prefix="repeat-eval-base-"))
+    try:
+        _git(root, "worktree", "add", "--detach", "--quiet", str(place / "base"), reference, what=reference)
+        try:
+            yield _checkout(place / "base", root, head)
+        finally:
+            with contextlib.suppress(UserError):
+                _git(root, "worktree", "remove", "--force", str(place / "base"), what=reference)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _checkout(base: Path, head_root: Path, head: Path) -> Checkout:
+    shown = str(base)
+    base = base.resolve()
+    if not base.is_dir():
+        raise UserError(Problem("--base-dir is no folder", shown))
+    if base in (head_root, head):
+        raise UserError(Problem("base is head itself: there is nothing to compare", shown))
+    folder = base / head.relative_to(head_root)
+    if not folder.is_dir():
+        missing = head.relative_to(head_root)
+        raise UserError(Problem(f"base has no folder {missing}, where head's suite stands", shown))
+    return Checkout(base, folder, commit_of(folder))
+
+
+def _git(root: Path, *arguments: str, what: str) -> None:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    if what.startswith("-"):
+        raise UserError(f"--base-ref {what!r} is no revision")
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, env=environ, timeout=600, check=False
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise UserError(f"--base-ref needs git: {error}") from None
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["unknown reason"])[-1]
+        raise UserError(f"--base-ref {what}: git could not make a worktree: {reason}")
+
+
+def check_side(name: str, file: str | None, own: Path, other: Path) -> str | None:
+    """What is wrong with a target module that was loaded from `file` for a side with the checkout `own`.
+
+    Returns:
+        None, or a sentence: a module that stands outside its own side would have both sides run the same code.
+    """
+    if file is None:
+        return None
+    path = Path(file).resolve()
+    inside = path.is_relative_to(own)
+    if inside and not (other.is_relative_to(own) and path.is_relative_to(other)):
+        return None
+    whose = "the other side's code" if path.is_relative_to(other) else "code outside of both sides"
+    return (
+        f"{name}: its target was loaded from {path}, which is {whose}: base and head would be the same. "
+        "Perhaps the project is installed in the Python environment (an editable install, for instance)? Give each "
+        "side its own environment (a .venv in its folder), or do not install the project"
+    )
