@@ -87,12 +87,11 @@ def measure(command: Sequence[str], folder: Path, fine: Sequence[int] = FINE) ->
     Raises:
         BenchmarkBroken: it ended with a code that is not among `fine`.
     """
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("REPEAT_EVAL_", "COV_"))}
     said = folder / "said.txt"
     with said.open("wb") as file:
         begin = time.perf_counter()
         process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT
+            command, cwd=folder, env=_environment(), stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT
         )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - begin
@@ -102,6 +101,12 @@ def measure(command: Sequence[str], folder: Path, fine: Sequence[int] = FINE) ->
         raise BenchmarkBroken(f"exit code {process.returncode} of {' '.join(command)}\n{end}")
     kilobyte = 1 if sys.platform == "darwin" else 1024
     return Sample(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * kilobyte / 1e6)
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without what would change the figures: settings of ours, and a ban on keeping compiled modules."""
+    strange = ("REPEAT_EVAL_", "COV_", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+    return {name: value for name, value in os.environ.items() if not name.startswith(strange)}
 
 
 def interleave(commands: Mapping[str, Sequence[str]], *, rounds: int, folder: Path) -> dict[str, Samples]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from repeat_eval.errors import Problem, UserError
-from repeat_eval.suite.load import MAX_PROBLEMS, load_suite, natural_order, target_from_text
+from repeat_eval.records.natural_order import natural_key
+from repeat_eval.suite.load import MAX_PROBLEMS, load_suite, target_from_text
 from repeat_eval.suite.spec import SuiteSpec, TargetSpec
 
 Load = Callable[[str], SuiteSpec]
@@ -200,7 +201,7 @@ def test_included_files_come_after_the_suites_own_cases_and_in_natural_order(loa
 
 
 def test_natural_order_reads_numbers_as_numbers() -> None:
-    assert sorted(["r10", "r9", "r1b", "r"], key=natural_order) == ["r", "r1b", "r9", "r10"]
+    assert sorted(["r10", "r9", "r1b", "r"], key=natural_key) == ["r", "r1b", "r9", "r10"]
 
 
 def test_the_other_spelling_of_include_is_known(load: Load, tmp_path: Path) -> None:

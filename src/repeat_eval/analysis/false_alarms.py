@@ -352,7 +352,8 @@ def _help_for_cases(cases: Sequence[SeenCase], rules: Rules) -> Iterable[str]:
             "thresholds ask; lower those thresholds, or mend the cases"
         )
     left = _more_than(allowed + 1, [_fails(case) for case in good])
-    yield f"max-failing-cases {rules.max_failing_cases + 1} would leave {left:.1%}, and let one broken case through"
+    setting = len(cases) - len(good) + allowed + 1
+    yield f"max-failing-cases {setting} would leave {left:.1%}, and let one more broken case through"
 
 
 def _more_than(allowed: int, probabilities: Sequence[float]) -> float:
@@ -374,8 +375,8 @@ def _warnings(run: Run, cases: Sequence[SeenCase], in_order: InOrder | None) -> 
         chance = 0.95**fewest
         yield (
             f"{perfect} of {len(cases)} cases passed every trial and are simulated as never failing; a case with a "
-            f"true rate of 95% passes {fewest} of {fewest} in {chance:.0%} of runs, so the gate on cases may alarm more "
-            "often"
+            f"true rate of 95% passes {fewest} of {fewest} in {chance:.0%} of runs, so the gate on cases may alarm "
+            "more often"
         )
     if in_order is not None and round(in_order.p, 12) < TOO_OFTEN:
         yield (

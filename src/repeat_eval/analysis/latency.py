@@ -7,6 +7,7 @@ Error rates get the exact test that pass rates get.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from repeat_eval.analysis.report import Change, SideOfCase
@@ -86,8 +87,8 @@ def _ratio_change(means: Sequence[tuple[float, float]]) -> Change | None:
         return None
     p = None if found.p is None else round(found.p, DECIMALS)
     return Change(
-        base=sum(base for base, _ in usable) / len(usable),
-        head=sum(head for _, head in usable) / len(usable),
+        base=math.fsum(base for base, _ in usable) / len(usable),
+        head=math.fsum(head for _, head in usable) / len(usable),
         ratio=found.ratio,
         interval=None if found.low is None or found.high is None else (found.low, found.high),
         p=p,

@@ -248,7 +248,9 @@ def _reliability(cases: Sequence[CaseReport], rules: Rules) -> list[Reason]:
         asked = case.verdicts + unknown
         if not case.verdicts or asked < 2:
             continue
-        worst, best = (reaches_reliability(passed, asked, required, rules) for passed in (case.passed, case.passed + unknown))
+        worst, best = (
+            reaches_reliability(passed, asked, required, rules) for passed in (case.passed, case.passed + unknown)
+        )
         if worst:
             continue
         value = float(Fraction(case.passed, case.verdicts) ** 3)

@@ -43,7 +43,7 @@ class CommandPlan(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         command: a shell command line in which `{results}` (or `{results}.json`) stands for the results file.
         folder: where it runs. results: folder for the results files, one folder a repetition.
-        repeats, workers: how often, and how many at once. timeout: seconds for one run, None without limit.
+        repeats: how often. timeout: seconds for one run, None without limit.
         copy: whether each run gets a fresh copy of the folder.
         seed: the run's seed. environ: what the command inherits.
     """
@@ -52,7 +52,6 @@ class CommandPlan(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     results: Path
     repeats: int
-    workers: int
     timeout: float | None
     copy: bool
     seed: int
@@ -71,25 +70,36 @@ def check_command(command: str) -> None:
         )
 
 
+class CommandLane(msgspec.Struct, frozen=True, kw_only=True):
+    """One side of a run: what is run, which repetitions are wanted, and who takes each finished run."""
+
+    plan: CommandPlan
+    wanted: Sequence[int]
+    on_run: Callable[[CommandRun], None]
+
+
 async def run_commands(
-    plan: CommandPlan,
-    wanted: Sequence[int],
+    lanes: Sequence[CommandLane],
     *,
+    workers: int,
     stop: Stop,
-    on_run: Callable[[CommandRun], None],
     time_budget: float | None = None,
     grace: float = GRACE_SECONDS,
 ) -> None:
-    """Run the command for every wanted repetition, handing each finished run to `on_run`."""
-    left = list(reversed(wanted))
+    """Run the command of every lane for every repetition that it wants, `workers` at once over all lanes.
+
+    The sides of a repetition run one right after the other, in random order.
+    """
+    left = list(reversed(_in_turn(lanes)))
     loop = asyncio.get_running_loop()
     timer = loop.call_later(time_budget, stop.trigger, "time-budget") if time_budget is not None else None
 
     async def work() -> None:
         while left and stop.reason is None:
-            on_run(await _run_one(plan, left.pop()))
+            lane, repetition = left.pop()
+            lane.on_run(await _run_one(lane.plan, repetition))
 
-    tasks = [asyncio.create_task(work()) for _ in range(min(plan.workers, len(left)))]
+    tasks = [asyncio.create_task(work()) for _ in range(min(workers, len(left)))]
 
     def cut_short() -> None:
         if stop.reason == "interrupted":
@@ -104,6 +114,16 @@ async def run_commands(
     for result in results:
         if isinstance(result, BaseException) and not isinstance(result, asyncio.CancelledError):
             raise result
+
+
+def _in_turn(lanes: Sequence[CommandLane]) -> list[tuple[CommandLane, int]]:
+    def rank(entry: tuple[int, int]) -> tuple[int, int]:
+        side, repetition = entry
+        coin = trial_seed(lanes[-1].plan.seed, "", -repetition)
+        return repetition, (side + coin) % len(lanes)
+
+    turns = sorted(((side, repetition) for side, lane in enumerate(lanes) for repetition in lane.wanted), key=rank)
+    return [(lanes[side], repetition) for side, repetition in turns]
 
 
 async def _run_one(plan: CommandPlan, repetition: int) -> CommandRun:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ from pathlib import Path
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.readers.base import FileResults, FoundTrial, ReadError, ReadOptions
 from repeat_eval.readers.registry import RUN_FORMAT, format_of, read_file
+from repeat_eval.records.natural_order import natural_key
 from repeat_eval.records.trial import Outcome, Trial, bounded, one_line, sha256_of
 
-_DIGITS = re.compile(r"([0-9]+)")
 _CHUNK = 1 << 20
 _MAX_LISTED = 5
 _MIN_DISTINCT_DURATIONS = 5
@@ -62,15 +61,7 @@ class Collected:
 def natural_order(files: Iterable[Path]) -> list[Path]:
     """Paths in the order in which people count: `run-2` before `run-10`."""
 
-    def key(path: Path) -> tuple[list[tuple[int, int, str]], str]:
-        parts = [
-            (0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part)
-            for part in _DIGITS.split(str(path))
-            if part
-        ]
-        return parts, str(path)
-
-    return sorted(files, key=key)
+    return sorted(files, key=lambda path: natural_key(str(path)))
 
 
 def collect(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+from collections.abc import Collection
 from typing import Any, Literal
 
 import msgspec
@@ -18,6 +20,12 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+
+    def takes(self, case: str, tags: Collection[str]) -> bool:
+        """Whether a case with these tags is chosen: its id matches a glob (or is one), and it has one of the tags."""
+        return (not self.cases or any(case == glob or fnmatch.fnmatchcase(case, glob) for glob in self.cases)) and (
+            not self.tags or any(tag in tags for tag in self.tags)
+        )
 
 
 class CasePlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,9 +22,7 @@ def bar(rate: float | None, interval: Interval | None, width: int = 10) -> str:
         return OUTSIDE * width
     at = _cell(rate, width)
     low, high = (at, at) if interval is None else (_cell(interval[0], width), _cell(interval[1], width))
-    return "".join(
-        RATE if cell == at else INSIDE if low <= cell <= high else OUTSIDE for cell in range(width)
-    )
+    return "".join(RATE if cell == at else INSIDE if low <= cell <= high else OUTSIDE for cell in range(width))
 
 
 def _cell(value: float, width: int) -> int:

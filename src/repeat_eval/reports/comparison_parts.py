@@ -66,11 +66,14 @@ def sides(base: str, head: str) -> Sides:
     return Sides(base if base == "base" else code(base, 60), markdown(base, 60), markdown(head, 60))
 
 
-def comparison_parts(report: Report, comparison: Comparison, names: Sides, detail: Detail, link: CaseLink) -> object:
+def comparison_parts(
+    report: Report, comparison: Comparison, names: Sides, detail: Detail, link: CaseLink
+) -> dict[str, object]:
     """Everything that the templates say of a comparison; `link` prints the name of a case for a table or a line."""
     cases = {case.id: case for case in report.case_reports}
     broke = words.broke(comparison)
-    others = [case for case in wording.failing_cases(report) if case.id not in {one.id for one in broke}]
+    told = {case.id for case in broke}
+    others = [case for case in wording.failing_cases(report) if case.id not in told]
     better = words.better(comparison)
     shown = broke[: detail.broke]
     shown_others = others[: detail.broke - len(shown)]
@@ -82,7 +85,7 @@ def comparison_parts(report: Report, comparison: Comparison, names: Sides, detai
         "reasons": _reasons(report, names),
         "broke": _broke_table(comparison, shown, shown_others, names, link),
         "broke_more": len(broke) + len(others) - len(shown) - len(shown_others),
-        "why": _why(cases, [case.id for case in (*shown, *shown_others)]) if detail.why else [],
+        "why": _why(cases, [*(case.id for case in shown), *(case.id for case in shown_others)]) if detail.why else [],
         "better": _better_table(better[: detail.broke], names, link) if better and not broke and not others else None,
         "better_more": max(len(better) - detail.broke, 0),
         "better_line": listed.better(better) if broke or others else "",
@@ -162,7 +165,7 @@ def _why(cases: dict[str, CaseReport], ids: Sequence[str]) -> list[str]:
     for case in ids:
         found = wording.evidence(cases[case]) if case in cases else None
         if found is not None:
-            place = "" if found.repetition is None else f" #\u200b{found.repetition}"
+            place = "" if found.repetition is None else f" trial {found.repetition}"
             alike = f" – {found.likeness}" if found.likeness else ""
             lines.append(f"{case_name(case)}{place}: {code(found.message)}{alike}")
     return lines
@@ -323,7 +326,9 @@ def cases_table(
 
 def _side(side: SideOfCase, detail: Detail) -> str:
     mark = " \\~" if side.flaky else ""
-    without = f", {fmt.count(side.errors + side.missing, 'error')}" if side.errors + side.missing else ""
+    lacking = [fmt.count(side.errors, "error")] if side.errors else []
+    lacking += [f"{side.missing:,} missing"] if side.missing else []
+    without = "".join(f", {text}" for text in lacking)
     shown = tight(words.counts(side) + mark + without)
     return f"{shown}&nbsp;`{bar(side.pass_rate, side.interval)}`" if detail.bars else shown
 
@@ -357,3 +362,19 @@ def case_notes(report: Report, comparison: Comparison, names: Sides, detail: Det
         answer = f"{fmt.points(new.delta)} ({fmt.points_interval(new.interval)}), p {fmt.p_value(new.p)}"
         lines.append(f"Would new cases like these change, too? {answer} (paired t over {fmt.count(new.cases, 'case')})")
     return lines
+
+
+def details(
+    report: Report, comparison: Comparison, names: Sides, detail: Detail, link: CaseLink, *, go_on: bool = False
+) -> dict[str, object]:
+    """The folded part: figures of both sides, all cases, notes. `go_on`: more follows within the same fold."""
+    table, left_out = cases_table(report, comparison, names, detail, link)
+    title = f"All {fmt.count(comparison.common, 'case')}, pass^2, pass^3, latency, cost"
+    return {
+        "title": f"{title}, how this was measured" if go_on else title,
+        "figures": figures_table(comparison, names) if detail.figures else None,
+        "cases": table,
+        "left_out": left_out,
+        "notes": case_notes(report, comparison, names, detail) if detail.figures else [],
+        "open": go_on,
+    }

@@ -73,10 +73,8 @@ def headline(report: Report, base: str, *, name: Escape, prose: Escape) -> Headl
         return _alone(report, name, prose)
     if report.verdict == "fail":
         causes = [reason for reason in report.reasons if reason.verdict == "fail" and reason.gate in COMPARING_GATES]
-        if not causes:
-            text = f"Failed: {wording.headline(report, name, prose)}; {_lower(claim(comparison, base))}"
-            return Headline("❌", text)
-        return Headline("❌", _blocking(comparison, causes, base, prose))
+        absolute = f"Failed: {wording.headline(report, name, prose)}; {_lower(claim(comparison, base))}"
+        return Headline("❌", _blocking(comparison, causes, base, prose) if causes else absolute)
     if comparison.verdict in ("regressed", "mixed"):
         return Headline("🟡", f"{claim(comparison, base)}, not blocking")
     if maybe_worse(comparison):
@@ -259,6 +257,7 @@ def counts(side: SideOfCase) -> str:
 
 def change_words(case: CaseComparison, base: str) -> str:
     """What happened to a case in a word or two; empty when nothing did."""
+    text: str
     if case.change in BROKE or case.change in BETTER:
         text = case.change
     elif case.not_this_change:

@@ -95,10 +95,8 @@ def p_value(p: float | None) -> str:
     """
     if p is None:
         return UNKNOWN
-    if p == 0:
-        return "<1e-12"
     if p < 0.001:
-        return "<0.001"
+        return "<0.001" if p else "<1e-12"
     if p >= 1:
         return "1"
     if p >= 0.995:

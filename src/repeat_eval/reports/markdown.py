@@ -6,13 +6,17 @@ a fixed order, and what was shed is said.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from repeat_eval.analysis.report import CaseReport, Report
+from repeat_eval.reports import comparison_parts as parts
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports import wording
 from repeat_eval.reports.columns import mark
+from repeat_eval.reports.comparison_parts import CaseLink
+from repeat_eval.reports.comparison_wording import comparable, headline
 from repeat_eval.reports.escape import markdown, markdown_code
 from repeat_eval.reports.markdown_templates import case_name, load_template
 
@@ -22,6 +26,7 @@ MAX_FAILED = 10
 MAX_FLAKY = 20
 MAX_WARNINGS = 50
 
+_BLANK = re.compile(r"\n{3,}")
 _SIGNS = {"pass": "✅", "fail": "❌", "incomplete": "⚠️"}
 _WORDS = {"pass": "Passed", "fail": "Failed", "incomplete": "Incomplete"}
 
@@ -47,7 +52,7 @@ def render_summary(report: Report, limit: int = LIMIT) -> str:
     template = load_template("summary.md.j2")
     text = ""
     for detail in _ladder(report, limit):
-        text = template.render(**content(report, detail))
+        text = _BLANK.sub("\n\n", template.render(**content(report, detail)))
         if len(text.encode()) <= limit:
             return text
     first = text.partition("\n")[0].encode()
@@ -68,8 +73,30 @@ def _ladder(report: Report, limit: int) -> Iterator[Detail]:
     yield Detail(rows=0, failed=0, stable=False, settings=False, warnings=0, flaky=0, evidence=False)
 
 
-def content(report: Report, detail: Detail) -> dict[str, object]:
-    """Everything the template says, already chosen and counted."""
+def _case_cell(case: str) -> str:
+    return case_name(case, table=True)
+
+
+def content(report: Report, detail: Detail, *, link: CaseLink = _case_cell, compare: bool = True) -> dict[str, object]:
+    """Everything that the templates say of a run, already chosen and counted.
+
+    Args:
+        report: what is shown. detail: how much of it.
+        link: prints the name of a case in a table. compare: with the parts of the comparison, if there is one.
+    """
+    comparison = comparable(report) if compare else None
+    names = parts.sides("base", "head")
+    shown = parts.Detail(
+        rows=detail.rows,
+        broke=detail.failed,
+        why=detail.evidence,
+        listed=detail.flaky and parts.MAX_LISTED,
+        named=detail.flaky,
+        figures=detail.settings,
+        wide=detail.stable,
+        bars=detail.stable,
+    )
+    sign, text = _headline(report)
     failed = wording.failing_cases(report)
     flaky = [] if wording.single_trial(report) else list(report.flaky_cases())
     rows, left_out = _rows(report, detail)
@@ -84,9 +111,8 @@ def content(report: Report, detail: Detail) -> dict[str, object]:
     return {
         "report": report,
         "totals": report.totals,
-        "sign": _SIGNS[report.verdict],
-        "word": _WORDS[report.verdict],
-        "headline": wording.headline(report, case_name, markdown),
+        "sign": sign,
+        "headline": text,
         "about": _about(report),
         "failed": failed[: detail.failed],
         "failed_more": max(len(failed) - detail.failed, 0),
@@ -107,9 +133,19 @@ def content(report: Report, detail: Detail) -> dict[str, object]:
         "time_and_cost": ", ".join(wording.time_and_cost(report)),
         "single_note": wording.single_note(report),
         "noise_note": wording.NOISE_NOTE if report.totals.within_noise else "",
+        "c": comparison and parts.comparison_parts(report, comparison, names, shown, link),
+        "details": comparison and parts.details(report, comparison, names, shown, link),
+        "link": link,
         "f": fmt,
         "mark": _mark,
     }
+
+
+def _headline(report: Report) -> tuple[str, str]:
+    if report.comparison is not None:
+        return headline(report, "base", name=case_name, prose=markdown)
+    word = _WORDS[report.verdict]
+    return _SIGNS[report.verdict], f"{word}: {wording.headline(report, case_name, markdown)}"
 
 
 def _mark(case: CaseReport) -> str:

@@ -15,11 +15,13 @@ from repeat_eval.reports.files import write_atomic
 class Options(NamedTuple):
     """What a renderer may need besides the report.
 
-    `trials` gives every failing trial of junit.xml its own message; `junit_strict` leaves out testcases' properties.
+    `trials` gives every failing trial of junit.xml its own message; `junit_strict` leaves out testcases' properties;
+    `reproduce` is the command that gives the same figures again.
     """
 
     trials: Sequence[Trial] | None = None
     junit_strict: bool = False
+    reproduce: str | None = None
 
 
 Render = Callable[[Report, Options], bytes]
@@ -41,7 +43,18 @@ def _summary(report: Report, options: Options) -> bytes:
     return render_summary(report).encode()
 
 
-REPORT_FILES: dict[str, Render] = {"report.json": _json, "junit.xml": _junit, "summary.md": _summary}
+def _comment(report: Report, options: Options) -> bytes:
+    from repeat_eval.reports.comment import render_comment
+
+    return render_comment(report, base_name="base", head_name="head", reproduce=options.reproduce).encode()
+
+
+REPORT_FILES: dict[str, Render] = {
+    "report.json": _json,
+    "junit.xml": _junit,
+    "summary.md": _summary,
+    "comment.md": _comment,
+}
 """File name and renderer, in the order of writing: report.json first, since all others can be made again from it."""
 
 
@@ -51,6 +64,7 @@ def write_reports(
     *,
     trials: Sequence[Trial] | None = None,
     junit_strict: bool = False,
+    reproduce: str | None = None,
     names: Iterable[str] | None = None,
 ) -> list[Path]:
     """Write report files into `folder`, which is made if it is not there. Each file is written whole or not at all.
@@ -60,6 +74,7 @@ def write_reports(
         folder: the output folder.
         trials: the run's trials, for the messages in junit.xml.
         junit_strict: junit.xml without properties in testcases.
+        reproduce: the command that gives the same figures again, for comment.md.
         names: which files; None means all of `REPORT_FILES`.
 
     Returns:
@@ -71,7 +86,7 @@ def write_reports(
     chosen = list(REPORT_FILES if names is None else names)
     if unknown := [name for name in chosen if name not in REPORT_FILES]:
         raise UserError(f"unknown report file {unknown[0]!r}; known are {', '.join(REPORT_FILES)}")
-    options = Options(trials=trials, junit_strict=junit_strict)
+    options = Options(trials, junit_strict, reproduce)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -86,7 +101,9 @@ def write_reports(
 
 def preload() -> None:
     """Load what renders report files, so that it can be done while something else is waited for."""
-    import repeat_eval.reports.junit  # noqa: F401
-    from repeat_eval.reports.markdown import load_template
+    import repeat_eval.reports.comment
+    from repeat_eval.reports import comment, junit  # noqa: F401
+    from repeat_eval.reports.markdown_templates import load_template
 
-    load_template()
+    for name in ("summary.md.j2", "comment.md.j2"):
+        load_template(name)

@@ -12,8 +12,10 @@ from rich.text import Text
 
 from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.reports import format as fmt
+from repeat_eval.reports import terminal_comparison as compared
 from repeat_eval.reports import wording
-from repeat_eval.reports.columns import GAP, Column, drop_order, fit, known_columns
+from repeat_eval.reports.columns import GAP, MIN_NAME, Column, drop_order, fit, known_columns
+from repeat_eval.reports.comparison_wording import repeats, source, verdict_line
 from repeat_eval.reports.escape import terminal
 
 ROWS = 40
@@ -26,7 +28,7 @@ LOG_WIDTH = 120
 """Width where the output is no terminal and nobody said how wide it is, such as the log of a CI job."""
 
 _SIGNS = {
-    "✓": "+", "✗": "x", "…": "...", "–": "-", "—": "-", "·": "-", "•": "*", "⚠": "!", "±": "+/-", "─": "-", "−": "-",
+    "✦": "*", "→": "->", "↑": "^", "↓": "v", "×": "x", "✓": "+", "✗": "x", "…": "...", "–": "-", "—": "-", "·": "-", "•": "*", "⚠": "!", "±": "+/-", "─": "-", "−": "-",
 }  # fmt: skip
 _ASCII = str.maketrans(_SIGNS)
 _VERDICT_STYLES = {"pass": "bold green", "fail": "bold red", "incomplete": "bold magenta"}
@@ -75,6 +77,7 @@ class _Page:
         self.title()
         self.table()
         self.flaky()
+        self.comparison()
         self.reasons()
         self.totals()
         self.notes()
@@ -210,6 +213,57 @@ class _Page:
         self.line(f"Stability: {fmt.percent(report.stability)}   Flaky: {report.flaky_count}")
         self.blank()
 
+    def comparison(self) -> None:
+        """What changed against base: the cases, the suite, and what stands apart."""
+        comparison = self.report.comparison
+        if comparison is None:
+            return
+        parts = ["Compared with base"]
+        if comparison.base is not None and comparison.base.commit:
+            parts[0] += f" {terminal(comparison.base.commit, 40)[:12]}"
+        if comparison.cases:
+            parts += [fmt.count(comparison.common, "common case"), repeats(comparison, "base")]
+        parts += [text for text in (source(comparison, "base"),) if text]
+        self.line(" · ".join(parts), style="bold")
+        rows, left_out = compared.changed_rows(comparison, all_cases=self.all_cases)
+        if rows:
+            self.blank()
+            self.print_changed(rows)
+        if left_out:
+            self.line(f"… and {fmt.count(left_out, 'more case')}, see report.json", style="dim", indent="  ")
+        self.blank()
+        for text, style in compared.summary_lines(comparison):
+            self.line(text, style=style, hanging="  ")
+        notes = list(compared.note_lines(comparison))
+        if notes:
+            self.blank()
+        for text, style in notes:
+            self.line(text, style=style, hanging="  ")
+        self.blank()
+
+    def print_changed(self, rows: Sequence[compared.Row]) -> None:
+        """The table of changed cases; the interval goes, then names are cut, when the terminal is narrow."""
+        table = [[self.own(cell) for cell in cells] for cells in (compared.TITLES, *(row.cells for row in rows))]
+        columns = list(range(len(compared.TITLES)))
+        needed = [max(cell_len(cells[column]) for cells in table) for column in columns]
+
+        def rest() -> int:
+            return sum(needed[column] for column in columns[1:]) + GAP * (len(columns) - 1)
+
+        for column in compared.DROP_ORDER:
+            if rest() + min(needed[0], MIN_NAME) > self.console.width:
+                columns.remove(column)
+        needed[0] = max(min(needed[0], self.console.width - rest()), 8)
+        styles = ["bold", *(row.style for row in rows)]
+        page = Text(no_wrap=True, overflow="ignore")
+        for number, cells in enumerate(table):
+            name = cells[0]
+            cells[0] = _shorten(name, needed[0], self.own("…")) if cell_len(name) > needed[0] else name
+            padded = [_pad(cells[column], needed[column], right=0 < column < len(cells) - 1) for column in columns]
+            page.append((" " * GAP).join(padded).rstrip() + "\n", style=styles[number])
+        page.right_crop(1)
+        self.console.print(page, no_wrap=True, overflow="ignore", crop=False)
+
     def reasons(self) -> None:
         """Why the gate failed or the evidence is incomplete, with one failing trial's message each."""
         report = self.report
@@ -283,7 +337,7 @@ class _Page:
     def verdict(self) -> None:
         """The last line: the verdict in words."""
         report = self.report
-        self.line(wording.verdict_line(report), style=_VERDICT_STYLES[report.verdict])
+        self.line(verdict_line(report), style=_VERDICT_STYLES[report.verdict])
 
 
 def _encodable(text: str, encoding: str) -> bool:

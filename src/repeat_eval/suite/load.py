@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ import msgspec
 from pydantic import ValidationError
 
 from repeat_eval.errors import Problem, UserError
+from repeat_eval.records.natural_order import natural_key
 from repeat_eval.suite.expect import make_checks
 from repeat_eval.suite.fields import case_id, found
 from repeat_eval.suite.messages import plain_message, unknown_key
@@ -22,7 +22,6 @@ from repeat_eval.suite.yaml_source import KeyPath, Source, YamlMapping, plain, r
 
 MAX_PROBLEMS = 100
 _M = TypeVar("_M", SuiteModel, CaseModel, CaseDefaults)
-_DIGITS = re.compile(r"(\d+)")
 
 
 def load_suite(path: Path) -> SuiteSpec:
@@ -55,11 +54,6 @@ def target_from_text(text: str) -> TargetSpec:
         raise UserError("--target: " + plain_message(error.errors()[0])) from None
     assert model is not None  # noqa: S101 - given above
     return _target_spec(model, None, ())
-
-
-def natural_order(path: str) -> list[Any]:
-    """Sort key that puts `run-2` before `run-10`."""
-    return [int(part) if part.isdigit() else part for part in _DIGITS.split(path)]
 
 
 class _Defaults(msgspec.Struct):
@@ -177,7 +171,7 @@ class _Loader(msgspec.Struct):
 
     def _included(self, source: Source, position: int, pattern: str) -> Iterator[Source]:
         folder = self.path.parent
-        found_files = sorted(glob.glob(pattern, root_dir=folder, recursive=True), key=natural_order)
+        found_files = sorted(glob.glob(pattern, root_dir=folder, recursive=True), key=natural_key)
         files = [folder / name for name in found_files if (folder / name).is_file()]
         if not files:
             text = f"no file matches {pattern!r} (looked in {folder})"

@@ -24,11 +24,9 @@ from repeat_eval.targets.base import Call, TargetError
 from repeat_eval.targets.environment import child_environment, trial_variables
 from repeat_eval.targets.processes import MAX_OUTPUT_BYTES, Finished, describe_exit, run_process
 from repeat_eval.targets.python_target import answer_from
+from repeat_eval.targets.workdirs import copy_folder
 
 Workdir = Literal["shared", "copy"]
-
-NOT_COPIED = frozenset({".git", ".venv", "node_modules", "__pycache__"})
-"""Names that `workdir: copy` leaves out: they are large, and a trial has no business changing them."""
 
 MAX_LOG_CHARACTERS = 20_000
 
@@ -183,17 +181,8 @@ class CommandTarget:
         return answer_of_text(finished.stdout, seconds=finished.duration)
 
     def _copy_folder(self, folder: Path) -> None:
-        scratch = os.path.realpath(self._scratch) if self._scratch is not None else None
-
-        def is_left_out(path: Path) -> bool:
-            # Our own folder may lie in the user's one, and sockets and named pipes cannot be copied.
-            ordinary = path.is_symlink() or path.is_dir() or path.is_file()
-            return path.name in NOT_COPIED or not ordinary or os.path.realpath(path) == scratch
-
-        def left_out(parent: str, names: list[str]) -> set[str]:
-            return {name for name in names if is_left_out(Path(parent, name))}
-
-        shutil.copytree(self._folder, folder, symlinks=True, ignore=left_out)
+        # Our own folder may lie in the user's one.
+        copy_folder(self._folder, folder, left_out=() if self._scratch is None else (self._scratch,))
 
     def _take_private(self, scratch: Path) -> str:
         if self._empty:

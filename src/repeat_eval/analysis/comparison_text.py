@@ -1,0 +1,98 @@
+"""Sentences about a comparison: its claim, and what its reader must know besides."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from repeat_eval.analysis.report import Comparison
+from repeat_eval.analysis.sides import OneSide
+
+MAX_AGE = timedelta(days=7)
+"""Age against head from which a base is called old: providers change their models in such a time."""
+
+_BROKE = ("newly broken", "regressed")
+_BETTER = ("fixed", "improved")
+
+
+def claim(comparison: Comparison) -> str:
+    """What a comparison claims, in one sentence without a final stop."""
+    broke = sum(case.rejected_down for case in comparison.cases)
+    better = sum(case.rejected_up for case in comparison.cases)
+    parts = []
+    if comparison.suite_regressed or comparison.suite_improved:
+        parts.append(_suite(comparison))
+    if broke:
+        parts.append(f"{count(broke, 'case')} got worse")
+    if better:
+        parts.append(f"{count(better, 'case')} got better")
+    if parts:
+        return ", ".join(parts)
+    if not comparison.varied:
+        return "no case varied: in each of them either all trials of both sides passed or none did"
+    return f"{_suite(comparison)}: no more than luck explains"
+
+
+def _suite(comparison: Comparison) -> str:
+    delta = comparison.delta or 0.0
+    moved = "fell by" if delta < 0 else "rose by" if delta > 0 else "did not move:"
+    return f"the pass rate {moved} {points(abs(delta))} ({p_text(comparison.p or 0.0)})"
+
+
+def p_text(p: float) -> str:
+    """A p-value for people: two significant digits, `p < 0.001` below that, `p < 1e-12` where it is not known."""
+    if p <= 0.0:
+        return "p < 1e-12"
+    return "p < 0.001" if p < 0.001 else f"p {p:.2g}"
+
+
+def points(difference: float) -> str:
+    """A difference of rates in percentage points, with one decimal."""
+    return f"{100.0 * difference:.1f} points".replace("-", "\N{MINUS SIGN}")
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def named(cases: tuple[str, ...] | list[str], shown: int = 3) -> str:
+    """The first few names of a list, and how many more there are."""
+    rest = len(cases) - shown
+    return ", ".join(cases[:shown]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def base_warnings(comparison: Comparison, base: OneSide) -> list[str]:
+    """What weakens a comparison without making it void."""
+    warnings = []
+    if comparison.verdict == "not comparable":
+        return [f"not compared with base: {comparison.text}"]
+    if not base.complete:
+        warnings.append("base's run was interrupted: what it lacks is left out of the comparison")
+    not_judged = [case.id for case in comparison.cases if case.change == "not judged"]
+    if not_judged:
+        verb = "has" if len(not_judged) == 1 else "have"
+        warnings.append(
+            f"{count(len(not_judged), 'case')} {verb} no verdict on one side and {verb} not been compared: "
+            + named(not_judged)
+        )
+    if comparison.changed:
+        warnings.append(
+            f"{count(len(comparison.changed), 'case')} changed input or checks since base, and are compared all the "
+            f"same: {named(comparison.changed)}"
+        )
+    if comparison.base is not None and comparison.head is not None and comparison.base.source != "side-by-side":
+        age = _age(comparison.base.started, comparison.head.started)
+        if age is not None and age >= MAX_AGE:
+            warnings.append(
+                f"base ran {age.days} days before head: what a provider changed meanwhile looks like a change of "
+                "yours; run both sides together (--base-ref) to be sure"
+            )
+    return warnings
+
+
+def _age(base: str | None, head: str | None) -> timedelta | None:
+    """How long before head base started; None when unknown."""
+    try:
+        return datetime.fromisoformat(head or "") - datetime.fromisoformat(base or "")
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,112 @@
+"""The comparison in a terminal: the cases that changed as a table, then the suite in a few rows, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from repeat_eval.analysis.report import CaseComparison, Comparison
+from repeat_eval.reports import comparison_wording as words
+from repeat_eval.reports import format as fmt
+from repeat_eval.reports.escape import terminal
+
+MAX_ROWS = 40
+"""Rows of the table of changed cases; the first ones are what broke."""
+MAX_NAMES = 5
+_STYLES = {"regressed": "bold red", "newly broken": "bold red", "improved": "green", "fixed": "green"}
+_VERDICT_STYLES = {"regressed": "bold red", "improved": "bold green", "mixed": "bold yellow"}
+
+
+class Row(NamedTuple):
+    """One changed case: its cells and its colour."""
+
+    cells: Sequence[str]
+    style: str
+
+
+TITLES = ("Case", "Base", "Head", "Difference", "95% CI", "p", "What happened")
+DROP_ORDER = (4,)
+"""Columns that go when a terminal is narrow; luck stays."""
+
+
+def changed_rows(comparison: Comparison, *, all_cases: bool = False) -> tuple[list[Row], int]:
+    """The cases that differ between the sides, what broke first, and how many were left out."""
+    cases = [case for case in words.in_order(comparison) if case.delta or case.change != "unchanged"]
+    shown = cases if all_cases else cases[:MAX_ROWS]
+    return [_row(case) for case in shown], len(cases) - len(shown)
+
+
+def _row(case: CaseComparison) -> Row:
+    style = _STYLES.get(case.change, "yellow" if case.watch else "")
+    mark = {"strong": " ✦✦", "significant": " ✦"}.get(case.level, "") if case.p is not None else ""
+    cells = (
+        terminal(case.id, 300),
+        words.counts(case.base),
+        words.counts(case.head),
+        fmt.points(case.delta, 0).removesuffix(" points").removesuffix(" point"),
+        fmt.points_interval(case.interval, 0),
+        fmt.p_value(case.p) + mark,
+        words.change_words(case, "base") or "may be luck",
+    )
+    return Row(cells, style)
+
+
+def summary_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """The suite in words, each line with its colour: rates, re-run intervals, flaky cases, significance, verdict."""
+    base, head = comparison.base, comparison.head
+    if base is not None and head is not None:
+        yield f"Pass rate  {words.rates(comparison)}{_interval(comparison)}", "bold"
+        if base.rerun_interval and head.rerun_interval:
+            yield (
+                f"Re-run 95% interval  {fmt.interval(base.rerun_interval)} → {fmt.interval(head.rerun_interval)} "
+                f"({fmt.width_points(head.width)})",
+                "",
+            )
+        yield f"Flaky cases  {base.flaky:,} → {head.flaky:,}", ""
+        if comparison.errors is not None:
+            p = f"   {words.significance(comparison.errors.p, comparison.errors.level)}"
+            yield f"Errors  {base.errors:,} of {base.trials:,} → {head.errors:,} of {head.trials:,}{p}", "magenta"
+        for label, change, show, figures in (
+            ("Latency", comparison.duration, fmt.duration, (base.duration, head.duration)),
+            ("Cost", comparison.cost, fmt.money, (base.cost, head.cost)),
+        ):
+            if figures != (None, None):
+                known = change is not None and change.ratio is not None
+                ratio = f"   ×{change.ratio:.2f}, {_p(change.p, change.level)}" if change and known else ""
+                yield f"{label}  {show(figures[0])} → {show(figures[1])}{ratio}", ""
+    if comparison.verdict == "not comparable":
+        yield f"Not comparable: {terminal(comparison.text)}", "yellow"
+        return
+    yield f"Statistical significance: {words.significance(comparison.p, comparison.level)}", ""
+    yield f"Verdict: {words.verdict_words(comparison)}", _VERDICT_STYLES.get(comparison.verdict, "bold")
+
+
+def _interval(comparison: Comparison) -> str:
+    return f" ({fmt.points_interval(comparison.interval)})" if comparison.interval else ""
+
+
+def _p(p: float | None, level: str) -> str:
+    return "not tested" if p is None else f"p {fmt.p_value(p)}{', likely noise' if level == 'noise' else ''}"
+
+
+def note_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """What stands apart: what could hide, what this change is not blamed for, what came and went, the gate's changes."""
+    for text in comparison.gate_changes:
+        yield f"The gate changed: {terminal(text)}", "yellow"
+    if comparison.verdict != "not comparable" and (hidden := words.hidden(comparison)):
+        yield f"What could hide: {hidden}", "dim"
+    for label, ids, style in (
+        ("Not this change, fails on base, too", [case.id for case in words.not_this_change(comparison)], ""),
+        ("Only on head", comparison.added, ""),
+        ("Removed, only on base", comparison.removed, "yellow"),
+        ("Input or checks changed", comparison.changed, ""),
+    ):
+        if ids:
+            more = f" and {len(ids) - MAX_NAMES:,} more" if len(ids) > MAX_NAMES else ""
+            yield f"{label}: {', '.join(f"'{terminal(case, 120)}'" for case in ids[:MAX_NAMES])}{more}", style
+    new = comparison.new_cases
+    if new is not None:
+        answer = f"{fmt.points(new.delta)} ({fmt.points_interval(new.interval)}), p {fmt.p_value(new.p)}"
+        yield f"New cases like these: {answer}", "dim"
+    if comparison.common and comparison.verdict != "not comparable":
+        yield words.tested(comparison), "dim"
