@@ -17,12 +17,16 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     return folder, ended
 
 
-def test_it_fails_because_of_the_one_broken_case(ran: tuple[Path, Any]) -> None:
+def test_it_fails_because_of_the_two_broken_cases(ran: tuple[Path, Any]) -> None:
     folder, ended = ran
     report = report_in(folder / "out")
     assert (report["verdict"], report["exit_code"]) == ("fail", 1)
-    assert [reason["case"] for reason in report["reasons"]] == ["asks_for_photo_of_damage"]
-    assert ended.out.rstrip().endswith("FAILED 1 of 13 cases below threshold: 'asks_for_photo_of_damage'")
+    assert [reason["case"] for reason in report["reasons"]] == [
+        "names_the_reason_of_a_refusal",
+        "asks_for_photo_of_damage",
+    ]
+    last = "FAILED 2 of 13 cases below threshold: 'names_the_reason_of_a_refusal', 'asks_for_photo_of_damage'"
+    assert " ".join(ended.out.split()).endswith(last)
 
 
 def test_it_shows_solid_flaky_noisy_broken_and_slow_cases(ran: tuple[Path, Any]) -> None:
@@ -30,6 +34,7 @@ def test_it_shows_solid_flaky_noisy_broken_and_slow_cases(ran: tuple[Path, Any])
     outcomes = {case["id"]: (case["passed"], case["asked"], case["verdict"]) for case in report["cases"]}
     assert outcomes["refunds_within_window"] == (10, 10, "pass")
     assert outcomes["escalates_over_limit"] == (19, 20, "pass")
+    assert outcomes["names_the_reason_of_a_refusal"] == (4, 10, "fail")
     assert outcomes["answers_yes_or_no"] == (8, 10, "pass")
     assert outcomes["refunds_only_what_was_asked"] == (7, 10, "within-noise")
     assert outcomes["asks_for_photo_of_damage"] == (2, 10, "fail")

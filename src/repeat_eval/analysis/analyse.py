@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from repeat_eval.analysis.case_figures import case_report
-from repeat_eval.analysis.report import Provenance, Reason, Report, Setting
+from repeat_eval.analysis.report import BaseSource, Comparison, Provenance, Reason, Report, Setting
 from repeat_eval.analysis.rules import Rules
-from repeat_eval.analysis.suite_figures import suite_reasons, suite_verdict, totals_of
+from repeat_eval.analysis.sides import plans_of, trials_by_case
+from repeat_eval.analysis.suite_figures import in_order, suite_reasons, suite_verdict, totals_of
 from repeat_eval.analysis.warnings import evidence_warnings, identical_outputs, settings_warnings
 from repeat_eval.errors import ExitCode
-from repeat_eval.records.run import CasePlan, Run
-from repeat_eval.records.trial import Trial
+from repeat_eval.records.run import Run, RunHeader
 
 _STOPPED = {
     "max-cost": "the run stopped because max-cost was reached",
@@ -30,8 +30,13 @@ def analyse(
     settings: Mapping[str, Setting] | None = None,
     wall: float | None = None,
     files: Iterable[str] = (),
+    base: Run | None = None,
+    base_source: BaseSource | None = None,
+    base_missing: str | None = None,
+    base_written: RunHeader | None = None,
+    gate_stored: bool = False,
 ) -> Report:
-    """Analyse one run.
+    """Analyse one run, and compare it with base if there is one.
 
     Args:
         run: the run, finished or not.
@@ -39,23 +44,43 @@ def analyse(
         settings: all settings with their sources, to be shown.
         wall: seconds that the run took.
         files: the files that the trials were read from.
+        base: what the run is compared with; None for no base.
+        base_source: where base comes from.
+        base_missing: why there is no base, when one was looked for; the report then says so.
+        base_written: what base's own suite asks for, where base was run by head's, to tell how head changes its gate.
+        gate_stored: a stored base may block.
     """
     header = run.header
-    by_case: dict[str, list[Trial]] = {}
-    for trial in run.trials:
-        by_case.setdefault(trial.case, []).append(trial)
-    plans = header.cases or tuple(CasePlan(id=case, asked=header.repeats) for case in by_case)
-    cases = tuple(case_report(plan, by_case.get(plan.id, ()), rules) for plan in plans)
+    by_case = trials_by_case(run.trials)
+    cases = tuple([case_report(plan, by_case.get(plan.id, ()), rules) for plan in plans_of(run, by_case)])
     totals = totals_of(cases, run.trials, wall=wall)
-    reasons = suite_reasons(cases, totals, rules)
+    comparison, excused, compared = None, None, []
+    if base is not None:
+        # Imported where used: a run without a base starts quicker without it.
+        from repeat_eval.analysis.joining import compared_with
+
+        joined = compared_with(base, run, cases, by_case, rules, source=base_source, written=base_written)
+        comparison, excused, compared = joined.comparison, joined.excuses, list(joined.warnings)
+    elif base_missing is not None:
+        comparison = Comparison(verdict="not comparable", text=base_missing, alpha=rules.alpha)
+        compared = [f"not compared with base: {base_missing}"]
+    reasons = suite_reasons(cases, totals, rules, excuses=excused)
+    if comparison is not None or rules.no_base == "incomplete":
+        from repeat_eval.analysis import comparison_gates
+
+        reasons[:0] = comparison_gates.reasons(
+            comparison, rules, mode=header.source, missing=base_missing, gate_stored=gate_stored
+        )
     if not run.complete:
         stopped = run.footer.stopped if run.footer else None
         text = f"{_STOPPED[stopped]} after {totals.trials} of {totals.asked} trials; --resume goes on"
         reasons.insert(0, Reason(gate="evidence", verdict="incomplete", text=text))
     lacking = run.footer.missing if run.footer else ()
     reasons[:0] = [Reason(gate="evidence", verdict="incomplete", text=text) for text in lacking]
+    reasons = in_order(reasons)
     verdict = suite_verdict(reasons)
     warnings = [
+        *compared,
         *run.warnings,
         *header.warnings,
         *settings_warnings([(case.asked, case.threshold, case.gate) for case in cases], rules),
@@ -72,6 +97,7 @@ def analyse(
         reasons=tuple(reasons),
         totals=totals,
         case_reports=cases,
+        comparison=comparison,
         settings=dict(settings or {}),
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance(

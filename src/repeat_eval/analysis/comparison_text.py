@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from repeat_eval.analysis.report import Comparison
@@ -55,7 +56,7 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def named(cases: tuple[str, ...] | list[str], shown: int = 3) -> str:
+def named(cases: Sequence[str], shown: int = 3) -> str:
     """The first few names of a list, and how many more there are."""
     rest = len(cases) - shown
     return ", ".join(cases[:shown]) + (f" and {rest:,} more" if rest > 0 else "")

@@ -7,6 +7,7 @@ splits are of the same trials, so their interval tells how finely this run was s
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -296,7 +297,7 @@ def _advice(
     too_often: set[str],
     rules: Rules,
 ) -> Iterable[str]:
-    rates = {alarm.gate: f"{alarm.rate:.1%}" for alarm in alarms}
+    rates = {alarm.gate: _percent(alarm.rate) for alarm in alarms}
     if "case" in too_often:
         yield f"the gate on cases raises a false alarm in {rates['case']} of unchanged runs" + _mostly(likely)
         yield from _help_for_cases(cases, rules)
@@ -325,7 +326,7 @@ _REMEDIES = {
 
 def _mostly(likely: Sequence[LikelyAlarm]) -> str:
     named = [
-        f"{alarm.id} ({alarm.passed}/{alarm.verdicts} seen, threshold {alarm.threshold}: {alarm.probability:.1%})"
+        f"{alarm.id} ({alarm.passed}/{alarm.verdicts} seen, threshold {alarm.threshold}: {_percent(alarm.probability)})"
         for alarm in likely[:3]
     ]
     return f", mostly {', '.join(named)}" if named else ""
@@ -339,12 +340,12 @@ def _help_for_cases(cases: Sequence[SeenCase], rules: Rules) -> Iterable[str]:
     if any(case.gate == "strict" for case in good):
         left = _more_than(allowed, [_fails(case, gate="wilson") for case in good])
         if left < now:
-            yield f"the wilson gate at the same repeats would leave {left:.1%}"
+            yield f"the wilson gate at the same repeats would leave {_percent(left)}"
     most = max(case.asked for case in cases)
     for repeats in range(most + 1, SEARCHED_REPEATS + 1):
         left = _more_than(allowed, [_fails(case, repeats) for case in good])
         if left <= TOO_OFTEN:
-            yield f"{repeats} repeats would leave {left:.1%}"
+            yield f"{repeats} repeats would leave {_percent(left)}"
             break
     else:
         yield (
@@ -353,7 +354,7 @@ def _help_for_cases(cases: Sequence[SeenCase], rules: Rules) -> Iterable[str]:
         )
     left = _more_than(allowed + 1, [_fails(case) for case in good])
     setting = len(cases) - len(good) + allowed + 1
-    yield f"max-failing-cases {setting} would leave {left:.1%}, and let one more broken case through"
+    yield f"max-failing-cases {setting} would leave {_percent(left)}, and let one more broken case through"
 
 
 def _more_than(allowed: int, probabilities: Sequence[float]) -> float:
@@ -384,6 +385,11 @@ def _warnings(run: Run, cases: Sequence[SeenCase], in_order: InOrder | None) -> 
             "state, or was loaded differently; two runs apart in time would differ too, so run base and head "
             "side by side"
         )
+
+
+def _percent(rate: float) -> str:
+    """A rate with one decimal, halves up, as the tables beside these sentences round it."""
+    return f"{math.floor(round(1000 * rate, 9) + 0.5) / 10:.1f}%"
 
 
 def _span(numbers: Sequence[int]) -> tuple[int, int]:

@@ -5,6 +5,7 @@ Compares what the two run files were written with. Only weakening is told: a str
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -53,8 +54,8 @@ def _rate(value: Any) -> Fraction | None:
             return parse_threshold(value)
         except ValueError:
             return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
-        return Fraction(value) if abs(value) < float("inf") else None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Fraction(value) if math.isfinite(value) else None
     return None
 
 

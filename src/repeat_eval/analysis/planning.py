@@ -163,7 +163,7 @@ def plan_gate(
     threshold: str,
     *,
     gate: Gate = "wilson",
-    bad_rate: str = BAD_RATE,
+    bad_rate: str | None = None,
     good_rates: Sequence[str] = GOOD_RATES,
     power: float = 0.8,
     cases: int = 1,
@@ -173,7 +173,8 @@ def plan_gate(
 
     Args:
         threshold: T as written, in [0, 1]. gate: the rule.
-        bad_rate: true rate of a case that should be caught, below T. good_rates: of cases that should pass.
+        bad_rate: true rate of a case that should be caught, below T; None takes 0.3, or half of T if that is less.
+        good_rates: of cases that should pass.
         power: wanted chance to catch the bad case, in (0, 1).
         cases: K for the chance that any of K good cases fails.
         sizes: the repeats of the table.
@@ -181,7 +182,11 @@ def plan_gate(
     Raises:
         ValueError: an argument out of its range.
     """
-    wanted, bad = exact(threshold), exact(bad_rate)
+    wanted = exact(threshold)
+    if wanted == 0:
+        raise ValueError("a threshold of 0 is reached by every case: there is nothing to plan")
+    # Where nothing is said, a bad case is clearly below the threshold.
+    bad = exact(bad_rate) if bad_rate is not None else min(exact(BAD_RATE), wanted / 2)
     if bad >= wanted:
         raise ValueError(
             f"the bad rate {bad_rate} must lie below the threshold {threshold}: a case that reaches it is good"
@@ -244,7 +249,8 @@ def plan_comparison(
         cases: K, cases that both sides have.
         repeats: N of head. base_repeats: N of a base whose trials exist already; None runs both sides with N.
         spread: within-case variance in [0, 0.5]; None takes it from `counts`, or assumes a typical one.
-        counts: (passes, verdicts) a case of a run of this suite; empty if there is none.
+        counts: (passes, verdicts) a case of a run; empty if there is none. Unless there are K of them they are of
+            another suite, of which only the spread is taken.
         detect: difference of the suite's rate that should be found, from 0.000001 to 1.
         alpha: two-sided level of the suite test. power: wanted chance, in [0.5, 1).
         bad_rate: rate of a case that broke.
@@ -263,7 +269,7 @@ def plan_comparison(
         base_n = n if base_repeats is None else base_repeats
         detectable = planner.minimal_detectable_difference(cases, base_n, n, variance, alpha=alpha, power=power)
         alone = findable_passes(base_n, n, alpha / 2)
-        others = _testable(counts, base_n, n, alpha / 2) if counts else None
+        others = _testable(counts, base_n, n, alpha / 2) if len(counts) == cases else None
         here = None if others is None else findable_passes(base_n, n, alpha / 2, others + 1)
         trials = cases * (n if base_repeats is not None else 2 * n)
         return ComparisonRow(

@@ -27,7 +27,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         count_as_failed: error kinds that count as failures.
         fail_on: which regression against base fails the gate. alpha: its one-sided false-alarm budget, as written.
         min_effect: points that a regression must have at least. margin: points for the non-inferiority gate, None when
-            it is not required. no_base: what a missing base means. removed_cases: what cases mean that only base has.
+            it is not required. no_base: what a missing base means. removed_cases: what cases mean that only base has;
+            None: a warning for a suite, incomplete for a repeated command and for results of other tools.
     """
 
     threshold: str = "0.8"
@@ -44,7 +45,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     require: Literal["non-inferior"] | None = None
     margin: float | None = None
     no_base: Literal["pass", "incomplete"] = "pass"
-    removed_cases: Literal["warn", "incomplete"] = "warn"
+    removed_cases: Literal["warn", "incomplete"] | None = None
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Rules:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from repeat_eval.analysis.report import CaseReport, Reason, SuiteVerdict, Totals
+import msgspec
+
+from repeat_eval.analysis.report import CaseReport, Reason, ReasonGate, SuiteVerdict, Totals
 from repeat_eval.analysis.rules import Rules, exact
 from repeat_eval.records.trial import Trial
 from repeat_eval.statistics import intervals, repeats, suite_rates
@@ -87,11 +89,23 @@ def _mean_pass_hat_k(cases: Sequence[CaseReport]) -> dict[str, float | None]:
     return means
 
 
-def suite_reasons(cases: Sequence[CaseReport], totals: Totals, rules: Rules) -> list[Reason]:
-    """Every reason for which the suite does not simply pass, incomplete ones first."""
-    reasons = [*_evidence(cases, totals, rules), *_failing_cases(cases, rules)]
+Excuses = Mapping[tuple[ReasonGate, str | None], str]
+"""Why a gate that is missed does not block, by gate and case (None for the whole suite)."""
+
+
+def suite_reasons(
+    cases: Sequence[CaseReport], totals: Totals, rules: Rules, *, excuses: Excuses | None = None
+) -> list[Reason]:
+    """Every reason for which the suite does not simply pass, incomplete ones first.
+
+    Args:
+        cases: the cases. totals: their totals. rules: how they are judged.
+        excuses: failures that do not block, with the reason why; they are told all the same.
+    """
+    excuses = excuses or {}
+    reasons = [*_evidence(cases, totals, rules), *_failing_cases(cases, rules, excuses)]
     reasons += [
-        reason
+        _excused(reason, excuses)
         for reason in (
             _suite_threshold(cases, totals, rules),
             _stability(cases, totals, rules),
@@ -99,6 +113,11 @@ def suite_reasons(cases: Sequence[CaseReport], totals: Totals, rules: Rules) -> 
         )
         if reason is not None
     ]
+    return in_order(reasons)
+
+
+def in_order(reasons: Sequence[Reason]) -> list[Reason]:
+    """Reasons by verdict: incomplete, fail, pass; otherwise in their own order."""
     order: dict[SuiteVerdict, int] = {"incomplete": 0, "fail": 1, "pass": 2}
     return sorted(reasons, key=lambda reason: order[reason.verdict])
 
@@ -139,12 +158,32 @@ def _kinds(cases: Sequence[CaseReport]) -> str:
     return f" ({listed})" if listed else ""
 
 
-def _failing_cases(cases: Sequence[CaseReport], rules: Rules) -> list[Reason]:
-    failing = [case for case in cases if case.verdict == "fail"]
-    if not failing:
-        return []
-    allowed = len(failing) <= rules.max_failing_cases
+def _excused(reason: Reason, excuses: Excuses) -> Reason:
+    excuse = excuses.get((reason.gate, reason.case))
+    if excuse is None or reason.verdict != "fail":
+        return reason
+    return msgspec.structs.replace(reason, verdict="pass", text=f"{reason.text}; {excuse}")
+
+
+def _failing_cases(cases: Sequence[CaseReport], rules: Rules, excuses: Excuses) -> list[Reason]:
+    every = [case for case in cases if case.verdict == "fail"]
+    failing = [case for case in every if ("case", case.id) not in excuses]
     reasons = [
+        Reason(
+            gate="case",
+            verdict="pass",
+            case=case.id,
+            observed=case.pass_rate,
+            required=float(exact(case.threshold)),
+            text=f"{case.text}; {excuses['case', case.id]}",
+        )
+        for case in every
+        if ("case", case.id) in excuses
+    ]
+    if not failing:
+        return reasons
+    allowed = len(failing) <= rules.max_failing_cases
+    reasons += [
         Reason(
             gate="case",
             verdict="pass" if allowed else "fail",

@@ -15,6 +15,8 @@ _COMMANDS = {
     "run": "Run a suite, repeat a command, or read results; judge and report.",
     "report": "Report from a run file, a report, or other tools' results, without running anything.",
     "compare": "Compare base with head, from files: is the difference real, or sampling noise?",
+    "plan": "How many repeats are needed: for a gate, and to find a change?",
+    "aa": "How often would the gates alarm on a system that did not change?",
     "validate": "Check a suite file and say everything that is wrong with it.",
     "schema": "Print the JSON Schema of suite, run or report files.",
     "init": "Write a first suite that passes offline.",

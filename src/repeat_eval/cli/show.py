@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from repeat_eval.analysis.report import Report
 from repeat_eval.execution.progress import Bar, Lines, Progress, Silent
-from repeat_eval.reports.comparison_wording import verdict_line
 from repeat_eval.steps.request import Request
 from repeat_eval.suite.settings import ResolvedSettings, resolve
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_T = TypeVar("_T")
 
 
 class Screen:
@@ -47,6 +52,8 @@ class Screen:
 
     def _show(self, report: Report, written: Sequence[Path]) -> None:
         if self.quiet:
+            from repeat_eval.reports.comparison_wording import verdict_line
+
             click.echo(verdict_line(report))
             return
         from repeat_eval.reports.terminal import make_console, render
@@ -72,3 +79,22 @@ class Screen:
 
             layers.append(("suite", load_suite(request.suite).settings))
         return resolve(*layers)  # type: ignore[arg-type]
+
+
+def show_rendered(found: _T, render: Callable[[_T, Console], None], *, as_json: bool, no_color: bool) -> None:
+    """Show a structure on standard output: rendered for people, or as JSON for programs.
+
+    Whoever read our output may have gone; that changes nothing.
+    """
+    try:
+        if as_json:
+            import msgspec
+
+            sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
+        else:
+            from repeat_eval.reports.terminal import make_console
+
+            render(found, make_console(no_color))
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # rich makes the second of the first
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

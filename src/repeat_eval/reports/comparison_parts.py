@@ -19,6 +19,7 @@ MAX_LISTED = 5
 MAX_NAMED = 20
 MAX_WARNINGS = 10
 MAX_GATE_CHANGES = 10
+NAME_COLUMN = "\u00a0" * 40
 
 CaseLink = Callable[[str], str]
 
@@ -130,17 +131,31 @@ def _broke_table(
         else:
             why = f"{why}; {words.luck(compared.p, compared.level)}"
         before = words.counts(compared.base) if compared else "new"
-        after = f"{case.passed}/{case.verdicts}" if case.verdicts else fmt.errors_of_case(case)
+        after = f"**{case.passed}/{case.verdicts}**" if case.verdicts else "no verdict"
+        if without := fmt.errors_of_case(case):
+            after += f", {without}"
         change = _case_difference(compared) if compared else "–"
-        rows.append([link(case.id), tight(f"{before} → **{after}**"), tight(why), change])
-    title = "broke" if broke else "not passed"
-    return Table([title, f"{names.base} → {names.head}", "luck?", "difference (95 % CI)"], [":--"] * 4, rows)
+        rows.append([link(case.id), tight(f"{before} → {after}"), tight(why), change])
+    title = ("broke" if broke else "not passed") + _held_open(
+        [*(case.id for case in broke), *(case.id for case in others)]
+    )
+    return Table(
+        [title, tight(f"{names.base} → {names.head}"), "luck?", tight("difference (95 % CI)")], [":--"] * 4, rows
+    )
 
 
 def _better_table(cases: Sequence[CaseComparison], names: Sides, link: CaseLink) -> Table:
     title = "fixed" if all(case.change == "fixed" for case in cases) else "better"
+    title += _held_open([case.id for case in cases])
     rows = [_row(case, link) for case in cases]
-    return Table([title, f"{names.base} → {names.head}", "luck?", "difference (95 % CI)"], [":--"] * 4, rows)
+    return Table(
+        [title, tight(f"{names.base} → {names.head}"), "luck?", tight("difference (95 % CI)")], [":--"] * 4, rows
+    )
+
+
+def _held_open(names: Sequence[str]) -> str:
+    """What keeps a column of names wide enough to read: a browser breaks them at every space before it scrolls."""
+    return NAME_COLUMN if any(" " in name or not name.isascii() for name in names) else ""
 
 
 def _row(case: CaseComparison, link: CaseLink) -> list[str]:
@@ -177,14 +192,14 @@ def _suite_table(comparison: Comparison, names: Sides, shown: Sequence[CaseCompa
         return None
     rows = [
         [
-            "pass rate",
+            tight("pass rate"),
             tight(f"{fmt.percent1(base.pass_rate)} ({base.passed}/{base.verdicts})"),
             tight(f"**{fmt.percent1(head.pass_rate)}** ({head.passed}/{head.verdicts})"),
-            words.difference(comparison),
+            words.difference(comparison, tight),
         ],
-        ["re-run 95 % interval", _rerun(base), _rerun(head), ""],
+        [tight("re-run 95 % interval"), _rerun(base), _rerun(head), ""],
         [
-            "flaky `~`",
+            "flaky&nbsp;`~`",
             fmt.count(base.flaky, "case"),
             fmt.count(head.flaky, "case"),
             _newly_flaky(comparison, {case.id for case in shown}),
@@ -193,7 +208,7 @@ def _suite_table(comparison: Comparison, names: Sides, shown: Sequence[CaseCompa
     if comparison.errors is not None:
         errors = comparison.errors
         rows.append(
-            ["errors", _errors(base), _errors(head), f"p {fmt.p_value(errors.p)}" if errors.p is not None else ""]
+            ["errors", _errors(base), _errors(head), "" if errors.p is None else words.short_p(errors.p, errors.level)]
         )
     return Table(["whole suite", names.base, names.head, "difference"], [":--"] * 4, rows)
 
@@ -215,7 +230,7 @@ def _newly_flaky(comparison: Comparison, above: set[str]) -> str:
     rest = [case for case in newly if case.id not in above]
     parts = []
     if told:
-        parts.append("one above" if len(told) == 1 else f"{len(told)} above")
+        parts.append(f"{len(told)} of those above")
     parts += [f"{case_name(case.id, table=True, limit=40)} {words.counts(case.head)}" for case in rest[:2]]
     if len(rest) > 2:
         parts.append(f"{len(rest) - 2:,} more")
@@ -247,9 +262,10 @@ class _Lists(NamedTuple):
             f"{case_name(case.id)} ({words.counts(case.base)} → {words.counts(case.head)})"
             for case in cases[: self.detail.listed]
         ]
-        if not parts:
-            return ""
-        return f"{self.join(parts, len(cases))} {'fails' if len(cases) == 1 else 'fail'} on {self.names.base}, too"
+        fails = f"fails on {self.names.base}, too"
+        if len(cases) == 1 and parts:
+            return f"{case_name(cases[0].id)} {fails} ({words.counts(cases[0].base)} → {words.counts(cases[0].head)})"
+        return f"{self.join(parts, len(cases))} {fails.replace('fails', 'fail')}" if parts else ""
 
     def watch(self, cases: Sequence[CaseComparison]) -> str:
         return self.counts(cases, lambda case: f" (p {fmt.p_value(case.p)})" if case.p is not None else "")
@@ -303,7 +319,7 @@ def cases_table(
     timed = detail.wide and any(case.head.duration is not None for case in rows)
     paid = detail.wide and any(case.head.cost is not None for case in rows)
     repeated = detail.wide and any(case.head.verdicts > 1 for case in rows)
-    titles = ["case", names.base, names.head, "difference", "p", "q", ""]
+    titles = ["case", names.base, names.head, "points", "p", "q", ""]
     titles += ["pass^2 · pass^3"] if repeated else []
     titles += ["time"] if timed else []
     titles += ["cost"] if paid else []
@@ -311,7 +327,7 @@ def cases_table(
     table = []
     for case in rows:
         cells = [link(case.id), _side(case.base, detail), _side(case.head, detail)]
-        cells += [_case_difference(case), fmt.p_value(case.p), fmt.p_value(case.q) if case.testable else "–"]
+        cells += [_brief_difference(case), fmt.p_value(case.p), fmt.p_value(case.q) if case.testable else "–"]
         cells.append(tight(words.change_words(case, names.base)))
         if repeated:
             known = figures.get(case.id)
@@ -321,7 +337,15 @@ def cases_table(
         if paid:
             cells.append(tight(f"{fmt.money(case.base.cost)} → {fmt.money(case.head.cost)}"))
         table.append(cells)
+    titles[0] += _held_open([case.id for case in rows])
     return Table(titles, alignments, table), len(cases) - len(rows)
+
+
+def _brief_difference(case: CaseComparison) -> str:
+    """The difference in a table of many cases: no interval where nothing moved."""
+    if not case.delta:
+        return "–" if case.delta is None else "0"
+    return _case_difference(case).replace("\u00a0points", "").replace("\u00a0point", "")
 
 
 def _side(side: SideOfCase, detail: Detail) -> str:
@@ -370,11 +394,13 @@ def details(
     """The folded part: figures of both sides, all cases, notes. `go_on`: more follows within the same fold."""
     table, left_out = cases_table(report, comparison, names, detail, link)
     title = f"All {fmt.count(comparison.common, 'case')}, pass^2, pass^3, latency, cost"
+    figures = figures_table(comparison, names) if detail.figures else None
+    notes = case_notes(report, comparison, names, detail) if detail.figures else []
     return {
         "title": f"{title}, how this was measured" if go_on else title,
-        "figures": figures_table(comparison, names) if detail.figures else None,
+        "figures": figures,
         "cases": table,
         "left_out": left_out,
-        "notes": case_notes(report, comparison, names, detail) if detail.figures else [],
-        "open": go_on,
+        "notes": notes,
+        "open": go_on and bool(table or left_out or figures or notes),
     }

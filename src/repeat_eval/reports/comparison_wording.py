@@ -256,19 +256,22 @@ def counts(side: SideOfCase) -> str:
 
 
 def change_words(case: CaseComparison, base: str) -> str:
+    """What happened to a case in a word or two, and whether its definition changed; empty when nothing did."""
+    parts = (happened(case, base), "definition changed" if case.definition_changed else "")
+    return ", ".join(part for part in parts if part)
+
+
+def happened(case: CaseComparison, base: str) -> str:
     """What happened to a case in a word or two; empty when nothing did."""
-    text: str
     if case.change in BROKE or case.change in BETTER:
-        text = case.change
-    elif case.not_this_change:
-        text = f"fails on {base}, too"
-    elif case.watch:
-        text = "watch, may be luck"
-    else:
-        text = {"unchanged": "flaky" if case.head.flaky else "", "not judged": "not judged"}.get(
-            case.change, f"{case.change}, may be luck"
-        )
-    return ", ".join(part for part in (text, "definition changed" if case.definition_changed else "") if part)
+        return case.change
+    if case.not_this_change:
+        return f"fails on {base}, too"
+    if case.watch:
+        return "watch, may be luck"
+    if case.change == "unchanged":
+        return "flaky" if case.head.flaky else ""
+    return case.change if case.change == "not judged" else f"{case.change}, may be luck"
 
 
 def luck(p: float | None, level: Level) -> str:
@@ -276,13 +279,17 @@ def luck(p: float | None, level: Level) -> str:
     return fmt.UNKNOWN if p is None else f"{_LUCK[level]} p {fmt.p_value(p)}"
 
 
-def difference(comparison: Comparison) -> str:
-    """The suite's difference: `−5.0 points (−8.7 to −1.3), p 0.013 ✦ significant`."""
+def difference(comparison: Comparison, together: Escape = str) -> str:
+    """The suite's difference: `−5.0 points (−8.7 to −1.3), p 0.013 ✦ significant`.
+
+    `together` keeps a part of it on one line.
+    """
     if comparison.delta is None:
         return fmt.UNKNOWN
     limits = f" ({fmt.points_interval(comparison.interval)})" if comparison.interval else ""
-    p = "" if comparison.p is None else f", {short_p(comparison.p, comparison.level)}"
-    return f"{fmt.points(comparison.delta)}{limits}{p}"
+    parts = [f"{fmt.points(comparison.delta)}{limits}"]
+    parts += [] if comparison.p is None else short_p(comparison.p, comparison.level).split(", ")
+    return ", ".join(map(together, parts))
 
 
 def short_p(p: float, level: Level) -> str:

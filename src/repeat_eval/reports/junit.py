@@ -3,6 +3,8 @@
 - Verdict pass or within noise: a `flakyFailure` for each failed trial, a `flakyError` for each error.
 - Verdict fail: the first failed trial is the `failure`, the others are `rerunFailure` (errors: `rerunError`).
 - Verdict incomplete: one trial without a verdict is the `error`, all others are `rerunError`.
+- With a base: a case that a comparison blocks is a `failure` whatever its own verdict; a case that fails on base as
+  well is `skipped`, with its reason, since it must not turn this change red and is no pass either.
 - A gate of the whole suite that fails while no case does gets a testcase of its own: a red run is never all green here.
 
 The root is one `testsuite`: the Surefire schema knows no other root and the Jenkins schema allows it, so one file is
@@ -19,18 +21,18 @@ only says which trial failed; with `trials` every message is the trial's own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from junitparser.junitparser import Error, Failure, Properties, Property, Result, Skipped, SystemOut
 from junitparser.xunit2 import FlakyError, FlakyFailure, RerunError, RerunFailure, StackTrace, TestCase, TestSuite
 
-from repeat_eval.analysis.report import CaseReport, Example, Report
+from repeat_eval.analysis.report import CaseReport, CaseVerdict, Example, Report
 from repeat_eval.records.trial import Trial
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports import wording
 from repeat_eval.reports.escape import xml
-from repeat_eval.reports.junit_properties import case_properties, suite_properties
+from repeat_eval.reports.junit_properties import case_properties, comparison_properties, suite_properties
 
 MAX_ELEMENTS = 50
 """Trials that are written out for a case; the others are counted in its system-out."""
@@ -65,38 +67,59 @@ def write_junit(report: Report, *, strict: bool = False, trials: Iterable[Trial]
     """
     by_case = _by_case(trials or ())
     reasons = wording.reasons_by_case(report)
+    excused = wording.broken_before(report)
+    shown = [_shown(case, reasons, excused) for case in report.case_reports]
+    sides = {case.id: case for case in report.comparison.cases} if report.comparison else {}
     # Each case becomes bytes at once, so that a huge run is never in memory as a tree.
     cases: list[bytes] = []
-    for case in report.case_reports:
+    for case, verdict in zip(report.case_reports, shown, strict=True):
         found = list(_failing_of_report(case) if trials is None else _failing_of_trials(case, by_case.get(case.id, [])))
-        properties = None if strict else _properties(case_properties(report, case))
-        cases.append(_testcase(report.suite, case, found, properties, reasons.get(case.id, "")).tostring())
-    gate = _suite_gate(report)
+        pairs = chain(case_properties(report, case), comparison_properties(sides.get(case.id)))
+        properties = None if strict else _properties(pairs)
+        reason = reasons.get(case.id, "")
+        element = _testcase(report.suite, case, found, verdict=verdict, properties=properties, reason=reason)
+        cases.append(element.tostring())
+    gate = _suite_gate(report, shown)
     if gate is not None:
         cases.append(gate.tostring())
     suite = TestSuite(xml(report.suite, NAME_LIMIT))
     suite.append(_properties(suite_properties(report)))
-    verdicts = [case.verdict for case in report.case_reports]
     suite.tests = len(cases)
-    suite.failures = verdicts.count("fail") + int(gate is not None and report.verdict == "fail")
-    suite.errors = verdicts.count("incomplete") + int(gate is not None and report.verdict == "incomplete")
-    suite.skipped = verdicts.count("skipped")
+    suite.failures = shown.count("fail") + int(gate is not None and report.verdict == "fail")
+    suite.errors = shown.count("incomplete") + int(gate is not None and report.verdict == "incomplete")
+    suite.skipped = shown.count("skipped")
     suite.time = round(sum(_seconds(case) for case in report.case_reports), 3)
     head, end, _ = bytes(suite.tostring()).rpartition(b"</testsuite>")
     return b"<?xml version='1.0' encoding='UTF-8'?>\n" + head + b"\n" + b"\n".join(cases) + b"\n" + end + b"\n"
 
 
+def _shown(case: CaseReport, reasons: dict[str, str], excused: frozenset[str]) -> CaseVerdict:
+    """What a testcase says: the case's verdict, but for what a comparison blocks or excuses."""
+    if case.id in reasons and case.verdict in ("pass", "within-noise"):
+        return "fail"
+    return "skipped" if case.verdict == "fail" and case.id in excused else case.verdict
+
+
 def _testcase(
-    suite: str, case: CaseReport, failing: Sequence[Failing], properties: Properties | None, reason: str
+    suite: str,
+    case: CaseReport,
+    failing: Sequence[Failing],
+    *,
+    verdict: CaseVerdict,
+    properties: Properties | None,
+    reason: str,
 ) -> TestCase:
     """One case: its properties, its trials that did not pass, and its line."""
     element = TestCase(xml(case.id, NAME_LIMIT), xml(suite, NAME_LIMIT), _seconds(case))
     if properties is not None:
         element.append(properties)
-    if case.verdict == "skipped":
-        element.append(Skipped("all trials were skipped"))
+    if verdict == "skipped":
+        why = (
+            "all trials were skipped" if case.verdict == "skipped" else f"not this change, fails on base, too: {reason}"
+        )
+        element.append(Skipped(xml(why, MESSAGE_LIMIT)))
     shown = failing[:MAX_ELEMENTS]
-    results = _results(case, shown, reason)
+    results = [] if verdict == "skipped" else _results(verdict, shown, reason)
     results.sort(key=lambda result: _ORDER.index(result._tag))
     element.extend(results)
     lines = [fmt.case_line(case)]
@@ -108,11 +131,11 @@ def _testcase(
     return element
 
 
-def _results(case: CaseReport, failing: Sequence[Failing], reason: str) -> list[Result]:
+def _results(verdict: CaseVerdict, failing: Sequence[Failing], reason: str) -> list[Result]:
     """The elements for the trials that did not pass: exactly one for each, or one that says why there are none."""
-    if case.verdict in ("pass", "within-noise", "skipped"):
+    if verdict in ("pass", "within-noise"):
         return [_interim("flaky", trial, trial.error) for trial in failing]
-    wants_error = case.verdict == "incomplete"
+    wants_error = verdict == "incomplete"
     first = next((trial for trial in failing if trial.error == wants_error), failing[0] if failing else None)
     message = f"{reason}; {first.message}" if first else reason
     final = (Error if wants_error else Failure)(
@@ -132,10 +155,10 @@ def _interim(family: str, trial: Failing, error: bool) -> Result:
     return element
 
 
-def _suite_gate(report: Report) -> TestCase | None:
+def _suite_gate(report: Report, shown: Sequence[CaseVerdict]) -> TestCase | None:
     """A testcase for a verdict of the suite that none of its cases carries; None where one does, or all is well."""
     carried = {"fail": ("fail",), "incomplete": ("fail", "incomplete")}.get(report.verdict)
-    if carried is None or any(case.verdict in carried for case in report.case_reports):
+    if carried is None or any(verdict in carried for verdict in shown):
         return None
     reasons = [reason.text for reason in report.reasons if reason.verdict == report.verdict]
     element = TestCase("(whole suite)", xml(report.suite, NAME_LIMIT), 0.0)

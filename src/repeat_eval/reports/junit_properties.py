@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from repeat_eval.analysis.report import CaseReport, Report
+from repeat_eval.analysis.report import CaseComparison, CaseReport, Report
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports.escape import xml
 
@@ -48,6 +48,7 @@ def suite_properties(report: Report) -> Pairs:
     if totals.interval is not None:
         figures |= {"interval_low": totals.interval[0], "interval_high": totals.interval[1]}
     yield from ((f"repeat-eval.{key}", number(value)) for key, value in figures.items() if value is not None)
+    yield from _compared(report)
     for place, reason in enumerate(report.reasons[:20], start=1):
         yield f"repeat-eval.reason.{place}", reason.text
     if totals.trials > MAX_EVALUATIONS:
@@ -58,6 +59,51 @@ def suite_properties(report: Report) -> Pairs:
         yield "evals.run.cost_avg", number(totals.cost / totals.cost_known)
     if totals.duration is not None:
         yield "evals.run.time_avg", number(totals.duration)
+
+
+def _compared(report: Report) -> Pairs:
+    """The comparison with base; unknown values are left out."""
+    comparison = report.comparison
+    if comparison is None:
+        return
+    yield "repeat-eval.comparison", comparison.verdict
+    base, head = comparison.base, comparison.head
+    if base is not None and base.commit:
+        yield "repeat-eval.base_commit", base.commit
+    if base is not None and base.source:
+        yield "repeat-eval.base_source", base.source
+    figures = {
+        "base_rate": base.pass_rate if base else None,
+        "head_rate": head.pass_rate if head else None,
+        "difference": comparison.delta,
+        "difference_low": comparison.interval[0] if comparison.interval else None,
+        "difference_high": comparison.interval[1] if comparison.interval else None,
+        "p": comparison.p,
+        "p_exact": comparison.p_exact,
+    }
+    yield from ((f"repeat-eval.{key}", number(value)) for key, value in figures.items() if value is not None)
+    yield "repeat-eval.common", str(comparison.common)
+    yield "repeat-eval.testable", str(comparison.testable)
+
+
+def comparison_properties(case: CaseComparison | None) -> Pairs:
+    """How one case compares with base; nothing for a case that base does not have."""
+    if case is None:
+        return
+    yield "repeat-eval.change", case.change
+    yield "repeat-eval.base_n", str(case.base.verdicts)
+    yield "repeat-eval.base_passes", str(case.base.passed)
+    yield "repeat-eval.base_verdict", case.base.verdict
+    yield "repeat-eval.not_this_change", truth(case.not_this_change)
+    figures = {
+        "base_rate": case.base.pass_rate,
+        "difference": case.delta,
+        "difference_low": case.interval[0] if case.interval else None,
+        "difference_high": case.interval[1] if case.interval else None,
+        "p": case.p,
+        "q": case.q if case.testable else None,
+    }
+    yield from ((f"repeat-eval.{key}", number(value)) for key, value in figures.items() if value is not None)
 
 
 def case_properties(report: Report, case: CaseReport) -> Pairs:

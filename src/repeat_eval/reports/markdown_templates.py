@@ -62,4 +62,4 @@ def case_name(text: str, *, table: bool = False, limit: int = NAME_LIMIT) -> str
 
 def tight(text: str) -> str:
     """Keep a figure on one line in a narrow table."""
-    return text.replace(" ", "\u00a0").replace("–", "–\u2060")
+    return text.replace(" ", "\u00a0").replace("–", "–\u2060").replace("-", "\u2011")

@@ -100,8 +100,8 @@ def write_reports(
 
 
 def preload() -> None:
-    """Load what renders report files, so that it can be done while something else is waited for."""
-    import repeat_eval.reports.comment
+    """Load what judges and renders, so that it can be done while something else is waited for."""
+    from repeat_eval.analysis import analyse  # noqa: F401
     from repeat_eval.reports import comment, junit  # noqa: F401
     from repeat_eval.reports.markdown_templates import load_template
 

@@ -28,7 +28,8 @@ LOG_WIDTH = 120
 """Width where the output is no terminal and nobody said how wide it is, such as the log of a CI job."""
 
 _SIGNS = {
-    "✦": "*", "→": "->", "↑": "^", "↓": "v", "×": "x", "✓": "+", "✗": "x", "…": "...", "–": "-", "—": "-", "·": "-", "•": "*", "⚠": "!", "±": "+/-", "─": "-", "−": "-",
+    "✦": "*", "→": "->", "↑": "^", "↓": "v", "×": "x",
+    "✓": "+", "✗": "x", "…": "...", "–": "-", "—": "-", "·": "-", "•": "*", "⚠": "!", "±": "+/-", "─": "-", "−": "-",
 }  # fmt: skip
 _ASCII = str.maketrans(_SIGNS)
 _VERDICT_STYLES = {"pass": "bold green", "fail": "bold red", "incomplete": "bold magenta"}
@@ -123,6 +124,8 @@ class _Page:
         if report.provenance.commit:
             parts.append(f"commit {terminal(report.provenance.commit, 40)[:12]}")
         self.line(" · ".join(parts), style="bold")
+        for text in report.comparison.gate_changes if report.comparison else ():
+            self.line(f"The gate changed: {terminal(text)}", style="yellow", indent="⚠ ", hanging="  ")
         self.blank()
 
     def table(self) -> None:
@@ -217,6 +220,10 @@ class _Page:
         """What changed against base: the cases, the suite, and what stands apart."""
         comparison = self.report.comparison
         if comparison is None:
+            return
+        if comparison.verdict == "not comparable":
+            self.line(f"Not comparable: {terminal(comparison.text or 'no base')}", style="yellow")
+            self.blank()
             return
         parts = ["Compared with base"]
         if comparison.base is not None and comparison.base.commit:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from repeat_eval.analysis.report import CaseComparison, Comparison
 from repeat_eval.reports import comparison_wording as words
 from repeat_eval.reports import format as fmt
+from repeat_eval.reports import wording
 from repeat_eval.reports.escape import terminal
 
 MAX_ROWS = 40
@@ -46,7 +47,7 @@ def _row(case: CaseComparison) -> Row:
         fmt.points(case.delta, 0).removesuffix(" points").removesuffix(" point"),
         fmt.points_interval(case.interval, 0),
         fmt.p_value(case.p) + mark,
-        words.change_words(case, "base") or "may be luck",
+        words.happened(case, "base") or "may be luck",
     )
     return Row(cells, style)
 
@@ -74,9 +75,6 @@ def summary_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
                 known = change is not None and change.ratio is not None
                 ratio = f"   ×{change.ratio:.2f}, {_p(change.p, change.level)}" if change and known else ""
                 yield f"{label}  {show(figures[0])} → {show(figures[1])}{ratio}", ""
-    if comparison.verdict == "not comparable":
-        yield f"Not comparable: {terminal(comparison.text)}", "yellow"
-        return
     yield f"Statistical significance: {words.significance(comparison.p, comparison.level)}", ""
     yield f"Verdict: {words.verdict_words(comparison)}", _VERDICT_STYLES.get(comparison.verdict, "bold")
 
@@ -90,9 +88,7 @@ def _p(p: float | None, level: str) -> str:
 
 
 def note_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """What stands apart: what could hide, what this change is not blamed for, what came and went, the gate's changes."""
-    for text in comparison.gate_changes:
-        yield f"The gate changed: {terminal(text)}", "yellow"
+    """What stands apart: what could hide, what was broken before, what came and went."""
     if comparison.verdict != "not comparable" and (hidden := words.hidden(comparison)):
         yield f"What could hide: {hidden}", "dim"
     for label, ids, style in (
@@ -103,7 +99,7 @@ def note_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
     ):
         if ids:
             more = f" and {len(ids) - MAX_NAMES:,} more" if len(ids) > MAX_NAMES else ""
-            yield f"{label}: {', '.join(f"'{terminal(case, 120)}'" for case in ids[:MAX_NAMES])}{more}", style
+            yield f"{label}: {', '.join(map(wording.quoted, ids[:MAX_NAMES]))}{more}", style
     new = comparison.new_cases
     if new is not None:
         answer = f"{fmt.points(new.delta)} ({fmt.points_interval(new.interval)}), p {fmt.p_value(new.p)}"

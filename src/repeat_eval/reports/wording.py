@@ -119,11 +119,24 @@ def by_severity(cases: Sequence[CaseReport]) -> list[CaseReport]:
 def failing_cases(report: Report) -> list[CaseReport]:
     """The cases that stand in the way of a green verdict: those that fail, then those without a verdict.
 
-    With a base, a case that fails there as well is none of them.
+    With a base, a case that fails there as well is none of them, and one that got worse is, whatever its own verdict.
     """
-    excused = broken_before(report)
-    cases = [case for case in report.case_reports if case.verdict in ("fail", "incomplete") and case.id not in excused]
+    excused, blocked = broken_before(report), set(blocked_by_comparison(report))
+    cases = [
+        case
+        for case in report.case_reports
+        if case.id in blocked or (case.verdict in ("fail", "incomplete") and case.id not in excused)
+    ]
     return by_severity(cases)
+
+
+def blocked_by_comparison(report: Report) -> dict[str, str]:
+    """The cases for which the comparison with base turns the gate, each with the reason."""
+    return {
+        reason.case: reason.text
+        for reason in report.reasons
+        if reason.case is not None and reason.gate != "case" and reason.verdict != "pass"
+    }
 
 
 def broken_before(report: Report) -> frozenset[str]:
@@ -141,18 +154,14 @@ def suite_reasons(report: Report) -> list[Reason]:
 def reasons_by_case(report: Report) -> dict[str, str]:
     """Why each case stands in the way that fails, has no verdict or blocks by comparison, as the report tells it."""
     told: dict[str, str] = {}
-    blocking = set()
     for reason in report.reasons:
         if reason.case is not None:
             told.setdefault(reason.case, reason.text)
-            if reason.verdict != "pass" and reason.gate != "case":
-                blocking.add(reason.case)
+    blocked = blocked_by_comparison(report)
     return {
-        case.id: case.text or told.get(case.id) or fmt.needs(case) or fmt.case_line(case)
-        if case.id not in blocking
-        else told[case.id]
+        case.id: blocked.get(case.id) or case.text or told.get(case.id) or fmt.needs(case) or fmt.case_line(case)
         for case in report.case_reports
-        if case.verdict in ("fail", "incomplete") or case.id in blocking
+        if case.verdict in ("fail", "incomplete") or case.id in blocked
     }
 
 

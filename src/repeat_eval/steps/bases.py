@@ -9,8 +9,6 @@ import msgspec
 
 from repeat_eval.analysis.report import BaseSource, CaseReport, Report
 from repeat_eval.errors import Problem, UserError
-from repeat_eval.readers.base import ReadOptions
-from repeat_eval.readers.collect import collect
 from repeat_eval.records.journal import looks_like_run_file, read_run
 from repeat_eval.records.run import CasePlan, Run, RunFooter, RunHeader
 from repeat_eval.records.trial import Outcome, Trial
@@ -61,6 +59,9 @@ def run_from(files: Sequence[str], request: Request) -> Run:
 
 def run_of_results(paths: Sequence[Path], request: Request) -> Run:
     """The run behind results files of other tools; UserError when they cannot go together."""
+    from repeat_eval.readers.base import ReadOptions
+    from repeat_eval.readers.collect import collect
+
     asked = request.options.repeats or request.variables.repeats
     collected = collect(paths, repeats=asked, options=ReadOptions(duplicates=request.duplicates))
     header = RunHeader(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from repeat_eval.analysis.analyse import analyse
 from repeat_eval.analysis.report import Report, Setting
 from repeat_eval.analysis.rules import Rules
 from repeat_eval.errors import UserError
@@ -49,10 +48,14 @@ def report_of(
         base: what it is compared with.
         base_written: what base's own suite asks for, to tell how head changes its own gate.
     """
+    from repeat_eval.analysis.analyse import analyse
+
     shown = {
         name: Setting(resolved.value, resolved.source)
         for name, resolved in settings.values.items()
         if resolved.value is not None
     }
     compared: dict[str, Any] = {} if base is None else {"base": base.run, "base_source": base.source}
+    if base is not None and base_written is not None:
+        compared["base_written"] = base_written
     return analyse(run, rules_of(settings), settings=shown, wall=wall, files=files, **compared)

@@ -36,14 +36,15 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         files: a run file, a report, or other tools' results; empty for none.
-        bad_rate: as written, true rate of a case that should be caught. power: wanted chance, in [0.5, 1).
+        bad_rate: as written, true rate of a case that should be caught; None for the usual one.
+        power: wanted chance, in [0.5, 1).
         cases: K; None takes it from the file. base_repeats: trials a case that base has already.
         spread: within-case variance; None takes it from the file. detect: points of the suite's rate.
         cost_per_trial: US dollars; None takes it from the file.
     """
 
     files: tuple[str, ...] = ()
-    bad_rate: str = BAD_RATE
+    bad_rate: str | None = None
     power: float = 0.8
     cases: int | None = None
     base_repeats: int | None = None
@@ -94,7 +95,12 @@ def _seen(run: Run, rules: Rules) -> list[SeenCase]:
     seen, _ = seen_cases(run, rules)
     judged = [case for case in seen if case.verdicts]
     if not judged:
-        raise Incomplete("the run holds no trial with a verdict, so nothing can be planned from it")
+        why = (
+            "; ".join(run.footer.missing[:3])
+            if run.footer is not None and run.footer.missing
+            else "no trial passed or failed"
+        )
+        raise Incomplete(f"there is no verdict to plan from: {why}")
     return judged
 
 
@@ -118,12 +124,11 @@ def _comparison(
         repeats=repeats,
         base_repeats=wishes.base_repeats,
         spread=wishes.spread,
-        # Another number of cases than the run's own is another suite: of the run only its spread is taken.
         counts=[(case.passed, case.verdicts) for case in seen],
         detect=None if wishes.detect is None else wishes.detect / 100.0,
         alpha=float(rules.alpha),
         power=wishes.power,
-        bad_rate=wishes.bad_rate,
+        bad_rate=wishes.bad_rate or BAD_RATE,
         cost_per_trial=cost,
     )
 

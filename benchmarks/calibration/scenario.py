@@ -1,0 +1,118 @@
+"""The gate as a whole on the scenario that regressgate publishes, its own gate judging the same simulated trials."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.calibration.fast import Counts, check, decisions, fell
+
+BASE_RATES = (1.0,) * 12 + (0.95,) * 4 + (0.8, 0.7, 0.6, 0.5)
+"""20 cases: 12 always pass, 4 pass 95 %, 4 are flaky."""
+
+CHANGES = {
+    "no change": BASE_RATES,
+    "one stable case breaks": (0.0, *BASE_RATES[1:]),
+    "stable cases drop to 85 %": (0.85,) * 12 + BASE_RATES[12:],
+}
+REPEATS = (1, 3, 5, 10)
+CURVE = tuple(range(1, 13))
+"""Repeats for the picture of one broken case."""
+
+PEERS = Path(__file__).parents[1] / "requirements-peers.txt"
+PROGRAM = Path(__file__).with_name("regressgate_program.py")
+_STREAM = 1_000_000
+"""Scenarios draw from streams beyond those of the grid's cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One change at one number of repeats, with the share of simulated pairs of runs that each gate blocks.
+
+    Attributes:
+        change: a name in `CHANGES`. repeats: trials a case and side.
+        gate: our regression gate. suite: its suite half alone. case: its half for single cases alone.
+        any_drop: blocking whenever the rate is lower.
+        paired_gate: our gate on the pairs that regressgate judged. regressgate: its own gate on them. Both are None
+            where it did not run.
+    """
+
+    change: str
+    repeats: int
+    gate: float
+    suite: float
+    case: float
+    any_drop: float
+    paired_gate: float | None = None
+    regressgate: float | None = None
+
+
+def simulate(change: str, repeats: int, *, seed: int, replicates: int) -> tuple[Counts, Counts]:
+    """Passes of base and head, one row a pair of runs."""
+    random = np.random.default_rng([seed, _STREAM + 1000 * list(CHANGES).index(change) + repeats])
+    shape = (replicates, len(BASE_RATES))
+    return random.binomial(repeats, BASE_RATES, shape), random.binomial(repeats, CHANGES[change], shape)
+
+
+def measure(change: str, repeats: int, *, seed: int, replicates: int, sample: int) -> Row:
+    """Our gate on one change.
+
+    Args:
+        change: a name in `CHANGES`. repeats: trials a case and side.
+        seed: of the whole calibration. replicates: pairs of runs.
+        sample: pairs that the program itself decides as well.
+
+    Raises:
+        CalibrationBroken: the program decides otherwise on one of the sample.
+    """
+    base, head = simulate(change, repeats, seed=seed, replicates=replicates)
+    ours = decisions(base, repeats, head, repeats)
+    check(base[:sample], repeats, head[:sample], repeats, ours)
+    shares = (flags.mean() for flags in (ours.gate, ours.suite_down, ours.case_down, fell(base, repeats, head, repeats)))
+    return Row(change, repeats, *(float(share) for share in shares))
+
+
+def beside_regressgate(rows: Sequence[Row], python: Path, *, seed: int, replicates: int, judged: int) -> list[Row]:
+    """The same rows with regressgate's verdicts on the first `judged` pairs of each.
+
+    Args:
+        rows: our own. python: an interpreter that has regressgate.
+        seed: as for our own. replicates: as for our own. judged: pairs that regressgate judges.
+
+    Raises:
+        subprocess.CalledProcessError: its program failed.
+    """
+    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+        return list(threads.map(lambda row: _judged(row, python, seed, replicates, judged), rows))
+
+
+def peer_environment(folder: Path) -> Path | None:
+    """The interpreter of a throw-away environment with the peers of requirements-peers.txt; None if pip cannot."""
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(PEERS)]
+    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"regressgate is left out, it could not be installed:\n{done.stderr.strip()[-500:]}", file=sys.stderr)
+        return None
+    return python
+
+
+def _judged(row: Row, python: Path, seed: int, replicates: int, judged: int) -> Row:
+    base, head = simulate(row.change, row.repeats, seed=seed, replicates=replicates)
+    pairs = {"repeats": row.repeats, "base": base[:judged].tolist(), "head": head[:judged].tolist()}
+    done = subprocess.run(
+        [str(python), "-I", str(PROGRAM)], input=json.dumps(pairs), capture_output=True, text=True, check=True
+    )
+    blocked = json.loads(done.stdout)
+    ours = decisions(base[:judged], row.repeats, head[:judged], row.repeats)
+    return replace(row, paired_gate=float(ours.gate.mean()), regressgate=sum(blocked) / len(blocked))

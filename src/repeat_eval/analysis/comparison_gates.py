@@ -1,0 +1,242 @@
+"""What a comparison makes of the gate: reasons, and which of head's failures are not this change's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from repeat_eval.analysis.comparison_text import count, named, p_text, points
+from repeat_eval.analysis.report import (
+    CaseComparison,
+    CaseReport,
+    Comparison,
+    Reason,
+    ReasonGate,
+    SideOfCase,
+    SuiteVerdict,
+)
+from repeat_eval.analysis.rules import Rules, exact
+from repeat_eval.analysis.sides import OneSide
+from repeat_eval.analysis.suite_figures import Excuses, reaches_reliability
+from repeat_eval.records.run import RunSource
+from repeat_eval.statistics import suite_rates
+from repeat_eval.statistics.gates import DECIMALS
+
+
+def reasons(
+    comparison: Comparison | None,
+    rules: Rules,
+    *,
+    mode: RunSource = "suite",
+    missing: str | None = None,
+    gate_stored: bool = False,
+) -> list[Reason]:
+    """Every reason that a comparison gives, in the order in which people should read them.
+
+    Args:
+        comparison: the comparison; None when there is no base.
+        rules: which regressions block, and what a missing base and removed cases mean.
+        mode: how head's run was made; it decides about removed cases where the rules do not.
+        missing: why there is no base.
+        gate_stored: a stored base may block; otherwise what it shows is said and does not.
+    """
+    if comparison is None or comparison.verdict == "not comparable":
+        return _without_base(comparison, rules, missing)
+    found = [
+        *_suite_regression(comparison, rules),
+        *_case_regressions(comparison, rules),
+        *_error_regression(comparison, rules),
+        *_non_inferiority(comparison, rules),
+    ]
+    stored = comparison.base is not None and comparison.base.source == "stored"
+    if stored and not gate_stored:
+        found = [_softened(reason) for reason in found]
+    return [*found, *_removed(comparison, rules, mode)]
+
+
+def excuses(base: OneSide, cases: Sequence[CaseReport], comparison: Comparison, rules: Rules) -> Excuses:
+    """Which of head's absolute gates base misses as well, so that they are no reason to block this change.
+
+    A case that fails its threshold on both sides, a suite threshold, stability or reliability that base misses too.
+    Base is measured by head's rules, over the cases that head's selection takes.
+
+    Args:
+        base: base's side. cases: head's cases. comparison: the comparison; nothing is excused if it could not be made.
+        rules: head's rules.
+    """
+    if comparison.verdict == "not comparable":
+        return {}
+    gone = frozenset(comparison.removed)
+    head = {case.id for case in cases}
+    own = [side for case, side in base.cases.items() if (case in head or case in gone) and side.verdicts]
+    found: dict[tuple[ReasonGate, str | None], str] = {}
+    for case in comparison.cases:
+        if case.base.verdict == "fail" and case.head.verdict == "fail":
+            worse = ", and it got worse" if case.change in ("regressed", "newly broken") else ""
+            found["case", case.id] = f"it fails on base too ({_observed(case.base)}): not this change{worse}"
+    if _misses_suite_threshold(own, rules):
+        found["suite-threshold", None] = "base misses it too: not this change"
+    if _misses_stability(own, rules):
+        found["min-stability", None] = "base misses it too: not this change"
+    if rules.min_reliability is not None and rules.gate != "none":
+        required = exact(rules.min_reliability)
+        for case in comparison.cases:
+            verdicts = case.base.verdicts
+            if verdicts > 1 and not reaches_reliability(case.base.passed, verdicts, required, rules):
+                found["min-reliability", case.id] = f"base misses it too ({_observed(case.base)}): not this change"
+    return found
+
+
+def gate_warnings(comparison: Comparison, rules: Rules, mode: RunSource) -> list[str]:
+    """What a comparison's gates have to say without blocking."""
+    warnings = []
+    if comparison.removed and _when_removed(rules, mode) == "warn":
+        warnings.append(_gone(comparison.removed))
+    if (
+        comparison.base is not None
+        and comparison.base.source == "stored"
+        and comparison.verdict in ("regressed", "mixed")
+    ):
+        warnings.append("base is a stored run from another time: its regressions are shown and do not block")
+    return warnings
+
+
+def _without_base(comparison: Comparison | None, rules: Rules, missing: str | None) -> list[Reason]:
+    why = comparison.text if comparison is not None else missing or "no base was given"
+    if rules.no_base == "incomplete":
+        return [Reason(gate="no-base", verdict="incomplete", text=f"a base is required: {why}")]
+    if comparison is not None and missing is None and rules.require == "non-inferior":
+        # There is a base, and what was asked for cannot be shown with it.
+        return [Reason(gate="non-inferiority", verdict="incomplete", text=f"non-inferiority cannot be shown: {why}")]
+    return []
+
+
+def _suite_regression(comparison: Comparison, rules: Rules) -> list[Reason]:
+    if rules.fail_on not in ("regression", "suite-regression") or not comparison.suite_regressed:
+        return []
+    delta, interval = comparison.delta or 0.0, comparison.interval
+    spread = f"; 95 % interval {_signed(interval[0])} to {_signed(interval[1])}" if interval else ""
+    text = f"the pass rate fell by {points(-delta)} against base ({p_text(comparison.p or 0.0)}{spread})"
+    verdict, small = _by_size(delta, rules)
+    return [Reason(gate="suite-regression", verdict=verdict, observed=delta, required=_least(rules), text=text + small)]
+
+
+def _case_regressions(comparison: Comparison, rules: Rules) -> list[Reason]:
+    if rules.fail_on not in ("regression", "case-regression"):
+        return []
+    found = []
+    for case in comparison.cases:
+        if case.rejected_down and case.delta is not None:
+            verdict, small = _by_size(case.delta, rules)
+            found.append(
+                Reason(
+                    gate="case-regression",
+                    verdict=verdict,
+                    case=case.id,
+                    observed=case.delta,
+                    required=_least(rules),
+                    text=_fell(case) + small,
+                )
+            )
+    return found
+
+
+def _fell(case: CaseComparison) -> str:
+    return (
+        f"passed {_observed(case.base)} on base and {_observed(case.head)} now: luck is unlikely "
+        f"(one-sided {p_text(case.adjusted_down or 0.0)} after correction for the number of cases)"
+    )
+
+
+def _error_regression(comparison: Comparison, rules: Rules) -> list[Reason]:
+    """More errors on head are a regression of their own, at the suite's level."""
+    errors = comparison.errors
+    if rules.fail_on == "none" or errors is None or errors.p is None:
+        return []
+    if errors.head <= errors.base or errors.p >= float(exact(rules.alpha)):
+        return []
+    text = f"errors rose from {errors.base:.1%} to {errors.head:.1%} of the trials ({p_text(errors.p)})"
+    return [Reason(gate="error-regression", verdict="fail", observed=errors.head, required=errors.base, text=text)]
+
+
+def _non_inferiority(comparison: Comparison, rules: Rules) -> list[Reason]:
+    if rules.require != "non-inferior" or comparison.interval is None:
+        return []
+    if rules.margin is None:
+        text = "require: non-inferior needs a margin in points, for instance margin: 3"
+        return [Reason(gate="non-inferiority", verdict="incomplete", text=text)]
+    limit = -rules.margin / 100.0
+    low, high = (round(bound, DECIMALS) for bound in comparison.interval)
+    if low > limit:
+        return []
+    allowed = f"{rules.margin:g} points"
+    if high < limit:
+        text = f"head is worse by more than {allowed}: the difference lies between {_signed(low)} and {_signed(high)}"
+        return [Reason(gate="non-inferiority", verdict="fail", observed=high, required=limit, text=text)]
+    text = (
+        f"not shown to be at most {allowed} worse: the difference lies between {_signed(low)} and {_signed(high)} "
+        "points; more repeats would narrow it"
+    )
+    return [Reason(gate="non-inferiority", verdict="incomplete", observed=low, required=limit, text=text)]
+
+
+def _removed(comparison: Comparison, rules: Rules, mode: RunSource) -> list[Reason]:
+    if not comparison.removed or _when_removed(rules, mode) == "warn":
+        return []
+    text = f"{_gone(comparison.removed)}; if that is meant, say removed_cases: warn"
+    return [Reason(gate="removed-cases", verdict="incomplete", observed=float(len(comparison.removed)), text=text)]
+
+
+def _when_removed(rules: Rules, mode: RunSource) -> str:
+    """A suite file lists its cases, so one that is gone was taken out; other tools may have lost it."""
+    return rules.removed_cases or ("warn" if mode == "suite" else "incomplete")
+
+
+def _gone(cases: Sequence[str]) -> str:
+    return f"{count(len(cases), 'case')} of base {'is' if len(cases) == 1 else 'are'} gone: {named(cases)}"
+
+
+def _softened(reason: Reason) -> Reason:
+    if reason.verdict != "fail":
+        return reason
+    return Reason(
+        gate=reason.gate,
+        verdict="pass",
+        text=f"{reason.text}; base is a stored run, so this does not block",
+        case=reason.case,
+        observed=reason.observed,
+        required=reason.required,
+    )
+
+
+def _by_size(delta: float, rules: Rules) -> tuple[SuiteVerdict, str]:
+    """Whether a significant fall is large enough to block."""
+    if rules.min_effect is None or round(-100.0 * delta, 9) >= rules.min_effect:
+        return "fail", ""
+    return "pass", f"; less than the {rules.min_effect:g} points that block"
+
+
+def _least(rules: Rules) -> float | None:
+    return None if rules.min_effect is None else -rules.min_effect / 100.0
+
+
+def _observed(side: SideOfCase) -> str:
+    return f"{side.passed}/{side.verdicts}"
+
+
+def _signed(difference: float) -> str:
+    return f"{100.0 * difference:+.1f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _misses_suite_threshold(cases: Sequence[SideOfCase], rules: Rules) -> bool:
+    if rules.suite_threshold is None or not cases:
+        return False
+    counts = [(case.passed, case.verdicts) for case in cases]
+    return suite_rates.suite_verdict(counts, exact(rules.suite_threshold), rules.gate) == "fail"
+
+
+def _misses_stability(cases: Iterable[SideOfCase], rules: Rules) -> bool:
+    judged = [case.flaky for case in cases if case.verdicts > 1]
+    if rules.min_stability is None or not judged:
+        return False
+    return Fraction(judged.count(False), len(judged)) < exact(rules.min_stability)
