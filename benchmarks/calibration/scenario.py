@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.calibration.fast import Counts, check, decisions, fell
+from benchmarks.calibration.fast import CalibrationBroken, Counts, check, decisions, fell
 
 BASE_RATES = (1.0,) * 12 + (0.95,) * 4 + (0.8, 0.7, 0.6, 0.5)
 """20 cases: 12 always pass, 4 pass 95 %, 4 are flaky."""
@@ -30,6 +30,7 @@ CURVE = tuple(range(1, 13))
 
 PEERS = Path(__file__).parents[1] / "requirements-peers.txt"
 PROGRAM = Path(__file__).with_name("regressgate_program.py")
+_BORDERLINE = 3
 _STREAM = 1_000_000
 """Scenarios draw from streams beyond those of the grid's cells."""
 
@@ -77,7 +78,9 @@ def measure(change: str, repeats: int, *, seed: int, replicates: int, sample: in
     base, head = simulate(change, repeats, seed=seed, replicates=replicates)
     ours = decisions(base, repeats, head, repeats)
     check(base[:sample], repeats, head[:sample], repeats, ours)
-    shares = (flags.mean() for flags in (ours.gate, ours.suite_down, ours.case_down, fell(base, repeats, head, repeats)))
+    shares = (
+        flags.mean() for flags in (ours.gate, ours.suite_down, ours.case_down, fell(base, repeats, head, repeats))
+    )
     return Row(change, repeats, *(float(share) for share in shares))
 
 
@@ -90,6 +93,7 @@ def beside_regressgate(rows: Sequence[Row], python: Path, *, seed: int, replicat
 
     Raises:
         subprocess.CalledProcessError: its program failed.
+        CalibrationBroken: the quicker drawing that its program uses changes its verdicts.
     """
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
         return list(threads.map(lambda row: _judged(row, python, seed, replicates, judged), rows))
@@ -113,6 +117,10 @@ def _judged(row: Row, python: Path, seed: int, replicates: int, judged: int) -> 
     done = subprocess.run(
         [str(python), "-I", str(PROGRAM)], input=json.dumps(pairs), capture_output=True, text=True, check=True
     )
-    blocked = json.loads(done.stdout)
+    answer = json.loads(done.stdout)
+    blocked, own = answer["blocked"], answer["own"]
+    # Both ways draw at random, so a pair at the border of its level may fall on either side.
+    if sum(one != other for one, other in zip(blocked, own, strict=False)) > _BORDERLINE:
+        raise CalibrationBroken(f"regressgate decides otherwise when it draws in its own way: {row.change}")
     ours = decisions(base[:judged], row.repeats, head[:judged], row.repeats)
     return replace(row, paired_gate=float(ours.gate.mean()), regressgate=sum(blocked) / len(blocked))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable
-from shlex import join
 
 from benchmarks.speed.figures import Bench, Figure, net
 from benchmarks.speed.measuring import interleave, program, repeat_eval
@@ -15,13 +15,13 @@ _COMMANDS = {"cat": ["cat"], "python -c pass": [sys.executable, "-I", "-S", "-c"
 
 
 def against_raw(bench: Bench) -> Iterable[Figure]:
-    """Trials of a command target, one at a time, as a multiple of bare processes one at a time."""
+    """Trials of a command target, one at a time, as a multiple of the same processes started bare, with no shell."""
     cases, repeats = bench.size(20), 10
     trials = cases * repeats
     commands = {}
     for name, words in bench.kinds(_COMMANDS.items()):
         for size, (many, times) in {"start": (1, 1), "full": (cases, repeats)}.items():
-            suite = write_suite(bench.folder, f"command: {join(words)}", cases=many, repeats=times)
+            suite = write_suite(bench.folder, f"command: {json.dumps(words)}", cases=many, repeats=times)
             out = bench.folder / f"{suite.stem}-out"
             arguments = ("--quiet", "--workers", 1, "--gate", "none", "-o", out)
             commands[f"{name} {size}"] = repeat_eval("run", suite, *arguments)

@@ -34,13 +34,18 @@ def compare(bench: Bench) -> Iterable[Figure]:
     except BenchmarkBroken:
         print("compare: this version has no such command; left out")
         return
-    for shape, goal in (((1000, 10), 0.5), ((10_000, 10), 5.0)):
+    for shape, goals in (((1000, 10), (None, 0.5, None)), ((10_000, 10), (2.0, 5.0, 250))):
         cases, repeats = bench.size(shape[0]), shape[1]
         base = _run_file(bench, cases, repeats, seed=1)
         head = _run_file(bench, cases, repeats, seed=2, drop=0.3)
         out = bench.folder / f"compare-{cases}"
-        command = repeat_eval("compare", base, head, "-o", out)
-        samples = interleave({"compare": command}, rounds=bench.rounds, folder=bench.folder)["compare"]
-        title = f"compare of {cases:,} x {repeats}"
-        yield whole(f"{title}, every report", samples, goal=goal)
-        yield Figure(f"{title}, peak memory", samples.median(memory), samples.best(memory), "MB")
+        commands = {
+            "figures and report.json": program("compare_json", base, head, out),
+            "every report": repeat_eval("compare", base, head, "-o", out),
+        }
+        samples = interleave(commands, rounds=bench.rounds, folder=bench.folder)
+        for name, goal in zip(commands, goals, strict=False):
+            title = f"compare of {cases:,} x {repeats}, {name}"
+            yield whole(title, samples[name], goal=goal)
+            limit = goals[2] if name == "figures and report.json" else None
+            yield Figure(f"{title}, peak memory", samples[name].median(memory), samples[name].best(memory), "MB", limit)

@@ -44,7 +44,7 @@ def write_suite(folder: Path, target: str, *, cases: int, repeats: int) -> Path:
         The suite file.
     """
     (folder / "speed_target.py").write_text(_TARGETS, encoding="utf-8")
-    name = "".join(letter if letter.isalnum() else "-" for letter in target)
+    name = "".join(letter if letter.isalnum() else "-" for letter in target)[-60:]
     path = folder / f"{name}-{cases}x{repeats}.yaml"
     entries = "".join(
         f"  - id: case-{number}\n    input: ping\n    expect:\n      - contains: ping\n" for number in range(cases)

@@ -12,12 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repeat_eval.analysis.alarms import compare, judge_of
+from repeat_eval.analysis.analyse import analyse
 from repeat_eval.analysis.false_alarms import Alarm, FalseAlarms, false_alarms, seen_cases
 from repeat_eval.analysis.rules import Rules
 from repeat_eval.analysis.unchanged import SeenCase, simulated_draws, split_draws
 from repeat_eval.records.run import RunFooter
 from repeat_eval.statistics.gates import gate_fail_probability
 
+CLAIMS = ("regressed", "improved", "mixed")
 STEADY = {f"steady-{number}": "P" * 10 for number in range(8)}
 
 
@@ -158,7 +160,7 @@ def test_the_same_seed_finds_the_same_and_another_seed_something_else() -> None:
     assert first != false_alarms(run, Rules(), seed=2, **draws)
 
 
-def test_drift_during_the_run_is_seen_in_time_order_and_said() -> None:
+def test_drift_during_the_run_is_seen_in_order_of_repetition_and_said() -> None:
     made = found({f"c{n}": "PPPPPFFFFF" for n in range(4)})
     assert made.in_order is not None
     assert made.in_order.delta == -1.0
@@ -247,3 +249,25 @@ def test_a_larger_alpha_alarms_more_and_is_pointed_out(alpha: str) -> None:
     too_often = {alarm.gate for alarm in made.simulations if alarm.too_often}
     assert ("suite-regression" in too_often) == (alpha == "0.2")
     assert any("alpha is 0.2" in text for text in made.advice) == (alpha == "0.2")
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), min_size=1, max_size=8),
+    st.sampled_from([None, 10.0, 30.0]),
+    st.sampled_from([None, 5.0, 60.0]),
+)
+def test_alarms_on_counts_agree_with_the_real_gates(
+    passes: list[tuple[int, int]], min_effect: float | None, margin: float | None
+) -> None:
+    rules = Rules(
+        gate="none", min_effect=min_effect, margin=margin, require="non-inferior" if margin is not None else None
+    )
+    letters = [
+        {f"c{i}": "P" * pair[side] + "F" * (10 - pair[side]) for i, pair in enumerate(passes)} for side in (0, 1)
+    ]
+    report = analyse(run_of(letters[1]), rules, base=run_of(letters[0]))
+    blocking = {reason.gate for reason in report.reasons if reason.verdict != "pass"}
+    alarms = compare([(base, 10, head, 10) for base, head in passes], [], rules)
+    assert alarms - {"comparison"} == blocking
+    assert ("comparison" in alarms) == (report.comparison is not None and report.comparison.verdict in CLAIMS)

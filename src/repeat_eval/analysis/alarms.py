@@ -143,7 +143,7 @@ def compare(rows: Sequence[Row], error_rows: Sequence[Row], rules: Rules) -> set
         falls = [both[i][0] / both[i][1] - both[i][2] / both[i][3] for i in found.down.rejected]
         if any(_far(fall, rules) for fall in falls):
             alarms.add("case-regression")
-        if rules.require and rules.margin is not None and 100 * found.difference.low <= -rules.margin:
+        if rules.require and (rules.margin is None or round(found.difference.low, DECIMALS) <= -rules.margin / 100.0):
             alarms.add("non-inferiority")
     if error_rows and decide(error_rows, alpha).suite_regressed:
         alarms.add("error-regression")
@@ -152,7 +152,7 @@ def compare(rows: Sequence[Row], error_rows: Sequence[Row], rules: Rules) -> set
 
 def _far(fall: float, rules: Rules) -> bool:
     """Whether a fall, in rate, is as large as the minimum effect asks."""
-    return rules.min_effect is None or round(100 * fall, DECIMALS) >= rules.min_effect
+    return rules.min_effect is None or round(100.0 * fall, 9) >= rules.min_effect
 
 
 def _suite_alarms(head: list[Count], rules: Rules, false_gates: set[str]) -> set[str]:

@@ -78,7 +78,7 @@ class LikelyAlarm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """The first half of each case's trials against the second, in time order: what drift during the run would show.
+    """The first half of each case's trials against the second, by repetition: what drift during the run would show.
 
     `p` is the two-sided mid-p of the exact test; `delta` the difference of the mean rates, later minus earlier.
     """
@@ -278,7 +278,8 @@ def _fails(case: SeenCase, repeats: int | None = None, gate: Literal["wilson"] |
 def _in_order(cases: Sequence[SeenCase], trials: dict[str, list[Trial]], rules: Rules) -> InOrder | None:
     rows: list[Row] = []
     for case in cases:
-        ordered = sorted(trials[case.id], key=lambda trial: (trial.started or "", trial.repetition))
+        # Repetitions start in their order; times would differ by chance where trials overlap.
+        ordered = sorted(trials[case.id], key=lambda trial: trial.repetition)
         outcomes = [_outcome(trial, rules) for trial in ordered]
         passed = [outcome == "passed" for outcome in outcomes if outcome in ("passed", "failed")]
         half = (len(passed) + 1) // 2

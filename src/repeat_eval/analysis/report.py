@@ -121,7 +121,7 @@ class Majority(msgspec.Struct, frozen=True):
     confidence: float
 
 
-class ScoreFigures(msgspec.Struct, frozen=True, kw_only=True):
+class ScoreFigures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Scores of a case's trials: mean, population standard deviation, and five fixed bins over [0, 1].
 
     `histogram` and `bimodal` are None when a score lies outside [0, 1], or all scores are 0 or 1.
@@ -133,7 +133,7 @@ class ScoreFigures(msgspec.Struct, frozen=True, kw_only=True):
     bimodal: bool | None = None
 
 
-class CheckFigures(msgspec.Struct, frozen=True, kw_only=True):
+class CheckFigures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One check over all trials of a case: how often it held, its mean score, its majority."""
 
     name: str
@@ -143,7 +143,7 @@ class CheckFigures(msgspec.Struct, frozen=True, kw_only=True):
     majority: Majority
 
 
-class DurationFigures(msgspec.Struct, frozen=True, kw_only=True):
+class DurationFigures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Seconds a trial took: mean, median and slowest over the trials whose duration is known."""
 
     mean: float
@@ -151,7 +151,7 @@ class DurationFigures(msgspec.Struct, frozen=True, kw_only=True):
     max: float
 
 
-class Example(msgspec.Struct, frozen=True, kw_only=True):
+class Example(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One trial shown as evidence; every text is at most 2 KB."""
 
     repetition: int
@@ -163,7 +163,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     """Messages of the checks that failed."""
 
 
-class CaseReport(msgspec.Struct, frozen=True, kw_only=True):
+class CaseReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Figures and verdict of one case.
 
     Attributes:
@@ -226,7 +226,7 @@ class CaseReport(msgspec.Struct, frozen=True, kw_only=True):
         return self.passed + self.failed
 
 
-class SideOfCase(msgspec.Struct, frozen=True, kw_only=True):
+class SideOfCase(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One side of a case in a comparison: counts, rate with its 95 % Wilson interval, and the side's own verdict."""
 
     passed: int
@@ -250,7 +250,7 @@ class SideOfCase(msgspec.Struct, frozen=True, kw_only=True):
         return self.passed + self.failed
 
 
-class CaseComparison(msgspec.Struct, frozen=True, kw_only=True):
+class CaseComparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One case that both sides have.
 
     Attributes:

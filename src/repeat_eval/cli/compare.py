@@ -16,7 +16,6 @@ from repeat_eval.cli.options import (
     with_options,
 )
 from repeat_eval.cli.show import Screen
-from repeat_eval.steps.bases import Base, run_from
 from repeat_eval.steps.read_results import compared
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.write_reports import write_reports
@@ -56,7 +55,7 @@ def command(ctx: click.Context, /, base: str, head: str, **values: Any) -> int:
         duplicates=values["duplicates"],
         junit_strict=values["junit_strict"],
     )
-    report = compared([head], request, Base(run_from([base], request), "file"))
+    report = compared([head], request, [base])
     if values["explain_settings"]:
         for name, setting in report.settings.items():
             click.echo(f"{name:<18} {setting.value!s:<12} {setting.source}", err=True)

@@ -28,7 +28,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class CasePlan(msgspec.Struct, frozen=True, kw_only=True):
+class CasePlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What was asked of one case, as the suite wrote it.
 
     `threshold` and `gate` are None where the suite's default holds. `file` and `line` say where the case is written.

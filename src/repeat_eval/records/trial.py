@@ -58,7 +58,7 @@ class Tokens(msgspec.Struct, frozen=True, gc=False):
     output: NotNegativeInt | None = None
 
 
-class Trial(msgspec.Struct, frozen=True, kw_only=True):
+class Trial(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One independent execution of a case.
 
     Attributes:

@@ -51,7 +51,7 @@ def render_aa(found: FalseAlarms, console: Console) -> None:
     if found.in_order is not None:
         sign = "+" if found.in_order.delta > 0 else ""
         paper.paragraph(
-            f"in time order: second half against first {sign}{100 * found.in_order.delta:.1f} points, "
+            f"in order of repetition: second half against first {sign}{100 * found.in_order.delta:.1f} points, "
             f"p = {fmt.p_value(found.in_order.p)}.",
             indent="  ",
         )

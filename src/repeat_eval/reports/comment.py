@@ -18,6 +18,7 @@ from repeat_eval.reports import comparison_wording as words
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports import markdown as summary
 from repeat_eval.reports import wording
+from repeat_eval.reports.comparison_details import details
 from repeat_eval.reports.comparison_parts import Detail, Sides
 from repeat_eval.reports.escape import markdown, markdown_code
 from repeat_eval.reports.markdown_templates import case_name, code, load_template
@@ -211,7 +212,7 @@ def _content(frame: _Frame, detail: Detail) -> dict[str, object]:
         quiet = comparison.verdict == "no detectable change" and report.verdict == "pass"
         content |= {
             "c": parts.comparison_parts(report, comparison, names, detail, link),
-            "details": parts.details(report, comparison, names, detail, link, go_on=quiet),
+            "details": details(report, comparison, names, detail, link, go_on=quiet),
         }
     return content
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from repeat_eval.analysis.report import CaseComparison, CaseReport, Change, Comparison, Report, Side, SideOfCase
+from repeat_eval.analysis.report import CaseComparison, CaseReport, Comparison, Report, Side
 from repeat_eval.reports import comparison_wording as words
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports import wording
-from repeat_eval.reports.bars import bar
 from repeat_eval.reports.escape import markdown
 from repeat_eval.reports.markdown_templates import case_name, code, tight
 
@@ -78,7 +76,7 @@ def comparison_parts(
     better = words.better(comparison)
     shown = broke[: detail.broke]
     shown_others = others[: detail.broke - len(shown)]
-    listed = _Lists(comparison, names, detail)
+    listed = Lists(comparison, names, detail)
     return {
         "names": names,
         "gate_changes": [markdown(text) for text in comparison.gate_changes[:MAX_GATE_CHANGES]],
@@ -134,9 +132,9 @@ def _broke_table(
         after = f"**{case.passed}/{case.verdicts}**" if case.verdicts else "no verdict"
         if without := fmt.errors_of_case(case):
             after += f", {without}"
-        change = _case_difference(compared) if compared else "–"
+        change = case_difference(compared) if compared else "–"
         rows.append([link(case.id), tight(f"{before} → {after}"), tight(why), change])
-    title = ("broke" if broke else "not passed") + _held_open(
+    title = ("broke" if broke else "not passed") + held_open(
         [*(case.id for case in broke), *(case.id for case in others)]
     )
     return Table(
@@ -146,14 +144,14 @@ def _broke_table(
 
 def _better_table(cases: Sequence[CaseComparison], names: Sides, link: CaseLink) -> Table:
     title = "fixed" if all(case.change == "fixed" for case in cases) else "better"
-    title += _held_open([case.id for case in cases])
+    title += held_open([case.id for case in cases])
     rows = [_row(case, link) for case in cases]
     return Table(
         [title, tight(f"{names.base} → {names.head}"), "luck?", tight("difference (95 % CI)")], [":--"] * 4, rows
     )
 
 
-def _held_open(names: Sequence[str]) -> str:
+def held_open(names: Sequence[str]) -> str:
     """What keeps a column of names wide enough to read: a browser breaks them at every space before it scrolls."""
     return NAME_COLUMN if any(" " in name or not name.isascii() for name in names) else ""
 
@@ -163,11 +161,12 @@ def _row(case: CaseComparison, link: CaseLink) -> list[str]:
         link(case.id),
         tight(f"{words.counts(case.base)} → **{words.counts(case.head)}**"),
         tight(words.luck(case.p, case.level)) + (", definition&nbsp;changed" if case.definition_changed else ""),
-        _case_difference(case),
+        case_difference(case),
     ]
 
 
-def _case_difference(case: CaseComparison) -> str:
+def case_difference(case: CaseComparison) -> str:
+    """The difference of a case in whole points, with its interval."""
     if case.delta is None:
         return "–"
     limits = f" ({fmt.points_interval(case.interval, 0)})" if case.interval else ""
@@ -239,7 +238,7 @@ def _newly_flaky(comparison: Comparison, above: set[str]) -> str:
     return f"newly: {', '.join(parts)}{', may be luck' if rest else ''}"
 
 
-class _Lists(NamedTuple):
+class Lists(NamedTuple):
     """Lists of cases in a line, each of a bounded length."""
 
     comparison: Comparison
@@ -247,10 +246,12 @@ class _Lists(NamedTuple):
     detail: Detail
 
     def join(self, parts: Sequence[str], total: int) -> str:
+        """The parts with how many more there are."""
         more = total - len(parts)
         return ", ".join(parts) + (f" and {more:,} more" if more and parts else "")
 
     def counts(self, cases: Sequence[CaseComparison], tail: Callable[[CaseComparison], str]) -> str:
+        """Cases with both sides' counts, and what `tail` adds to each."""
         parts = [
             f"{case_name(case.id)} {words.counts(case.base)} → {words.counts(case.head)}{tail(case)}"
             for case in cases[: self.detail.listed]
@@ -258,6 +259,7 @@ class _Lists(NamedTuple):
         return self.join(parts, len(cases))
 
     def not_this(self, cases: Sequence[CaseComparison]) -> str:
+        """The cases that fail on base as well, as a sentence."""
         parts = [
             f"{case_name(case.id)} ({words.counts(case.base)} → {words.counts(case.head)})"
             for case in cases[: self.detail.listed]
@@ -268,139 +270,13 @@ class _Lists(NamedTuple):
         return f"{self.join(parts, len(cases))} {fails.replace('fails', 'fail')}" if parts else ""
 
     def watch(self, cases: Sequence[CaseComparison]) -> str:
+        """The cases that fell without evidence, with their p."""
         return self.counts(cases, lambda case: f" (p {fmt.p_value(case.p)})" if case.p is not None else "")
 
     def better(self, cases: Sequence[CaseComparison]) -> str:
+        """The cases that got better, with how likely luck is."""
         return self.counts(cases, lambda case: f" ({words.luck(case.p, case.level)})")
 
     def plain(self, ids: Sequence[str]) -> str:
+        """Names alone."""
         return self.join([case_name(case) for case in ids[: self.detail.listed]], len(ids))
-
-
-def figures_table(comparison: Comparison, names: Sides) -> Table | None:
-    """pass^2 and pass^3, latency and cost of both sides; only what is known."""
-    base, head = comparison.base, comparison.head
-    if base is None or head is None:
-        return None
-    rows = []
-    if base.pass_hat_k or head.pass_hat_k:
-        rows.append(["pass^2 · pass^3", _pass_hat(base.pass_hat_k), _pass_hat(head.pass_hat_k), ""])
-    if base.duration is not None or head.duration is not None:
-        rows.append(
-            ["mean latency", fmt.duration(base.duration), fmt.duration(head.duration), _ratio(comparison.duration)]
-        )
-    if base.cost is not None or head.cost is not None:
-        rows.append(["cost", fmt.money(base.cost), fmt.money(head.cost), _ratio(comparison.cost)])
-    return Table(["", names.base, names.head, "change"], [":--"] * 4, rows) if rows else None
-
-
-def _pass_hat(values: dict[str, float | None]) -> str:
-    return " · ".join(fmt.percent(values.get(k)) for k in ("2", "3"))
-
-
-def _ratio(change: Change | None) -> str:
-    """`×1.08 (1.02 to 1.15), p 0.013 ✦ significant`: the mean over cases of how many times as much."""
-    if change is None or change.ratio is None:
-        return ""
-    limits = f" ({change.interval[0]:.2f} to {change.interval[1]:.2f})" if change.interval else ""
-    p = "" if change.p is None else f", {words.short_p(change.p, change.level)}"
-    return f"×{change.ratio:.2f}{limits}{p}"
-
-
-def cases_table(
-    report: Report, comparison: Comparison, names: Sides, detail: Detail, link: CaseLink
-) -> tuple[Table | None, int]:
-    """One line a case: broke, better, watch, flaky, the rest; and how many cases have no line."""
-    cases = words.in_order(comparison)
-    rows = cases if detail.rows is None else cases[: detail.rows]
-    if not rows:
-        return None, len(cases)
-    figures = {case.id: case for case in report.case_reports} if detail.wide else {}
-    timed = detail.wide and any(case.head.duration is not None for case in rows)
-    paid = detail.wide and any(case.head.cost is not None for case in rows)
-    repeated = detail.wide and any(case.head.verdicts > 1 for case in rows)
-    titles = ["case", names.base, names.head, "points", "p", "q", ""]
-    titles += ["pass^2 · pass^3"] if repeated else []
-    titles += ["time"] if timed else []
-    titles += ["cost"] if paid else []
-    alignments = [":--", "--:", "--:", "--:", "--:", "--:", ":--", *["--:"] * (len(titles) - 7)]
-    table = []
-    for case in rows:
-        cells = [link(case.id), _side(case.base, detail), _side(case.head, detail)]
-        cells += [_brief_difference(case), fmt.p_value(case.p), fmt.p_value(case.q) if case.testable else "–"]
-        cells.append(tight(words.change_words(case, names.base)))
-        if repeated:
-            known = figures.get(case.id)
-            cells.append(tight(_pass_hat(known.pass_hat_k)) if known and known.verdicts > 1 else "–")
-        if timed:
-            cells.append(tight(f"{fmt.duration(case.base.duration)} → {fmt.duration(case.head.duration)}"))
-        if paid:
-            cells.append(tight(f"{fmt.money(case.base.cost)} → {fmt.money(case.head.cost)}"))
-        table.append(cells)
-    titles[0] += _held_open([case.id for case in rows])
-    return Table(titles, alignments, table), len(cases) - len(rows)
-
-
-def _brief_difference(case: CaseComparison) -> str:
-    """The difference in a table of many cases: no interval where nothing moved."""
-    if not case.delta:
-        return "–" if case.delta is None else "0"
-    return _case_difference(case).replace("\u00a0points", "").replace("\u00a0point", "")
-
-
-def _side(side: SideOfCase, detail: Detail) -> str:
-    mark = " \\~" if side.flaky else ""
-    lacking = [fmt.count(side.errors, "error")] if side.errors else []
-    lacking += [f"{side.missing:,} missing"] if side.missing else []
-    without = "".join(f", {text}" for text in lacking)
-    shown = tight(words.counts(side) + mark + without)
-    return f"{shown}&nbsp;`{bar(side.pass_rate, side.interval)}`" if detail.bars else shown
-
-
-def case_notes(report: Report, comparison: Comparison, names: Sides, detail: Detail) -> list[str]:
-    """Added, removed and changed cases, errors, and the question about new cases, a line each."""
-    lines = []
-    known = {case.id: case for case in report.case_reports} if comparison.added else {}
-    added = [
-        f"{case_name(case)} {fmt.rate_of_case(known[case])} {fmt.verdict_words(known[case])}"
-        if case in known
-        else case_name(case)
-        for case in comparison.added[: detail.named]
-    ]
-    listed = _Lists(comparison, names, detail._replace(listed=detail.named))
-    for label, text, number in (
-        ("Added, judged by their own threshold", listed.join(added, len(comparison.added)), len(comparison.added)),
-        (f"Removed, only {names.base} has them", listed.plain(comparison.removed), len(comparison.removed)),
-        ("Changed input or checks, compared all the same", listed.plain(comparison.changed), len(comparison.changed)),
-    ):
-        if number:
-            lines.append(f"{label} ({number:,}): {text}" if text else f"{label}: {number:,}")
-    kinds: Counter[str] = Counter()
-    for case in report.case_reports:
-        kinds.update(case.error_kinds)
-    if kinds:
-        told = ", ".join(f"{markdown(kind, 40)} {number:,}" for kind, number in kinds.most_common(6))
-        lines.append(f"Errors on {names.head}: {told}")
-    new = comparison.new_cases
-    if new is not None:
-        answer = f"{fmt.points(new.delta)} ({fmt.points_interval(new.interval)}), p {fmt.p_value(new.p)}"
-        lines.append(f"Would new cases like these change, too? {answer} (paired t over {fmt.count(new.cases, 'case')})")
-    return lines
-
-
-def details(
-    report: Report, comparison: Comparison, names: Sides, detail: Detail, link: CaseLink, *, go_on: bool = False
-) -> dict[str, object]:
-    """The folded part: figures of both sides, all cases, notes. `go_on`: more follows within the same fold."""
-    table, left_out = cases_table(report, comparison, names, detail, link)
-    title = f"All {fmt.count(comparison.common, 'case')}, pass^2, pass^3, latency, cost"
-    figures = figures_table(comparison, names) if detail.figures else None
-    notes = case_notes(report, comparison, names, detail) if detail.figures else []
-    return {
-        "title": f"{title}, how this was measured" if go_on else title,
-        "figures": figures,
-        "cases": table,
-        "left_out": left_out,
-        "notes": notes,
-        "open": go_on and bool(table or left_out or figures or notes),
-    }

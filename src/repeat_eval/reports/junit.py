@@ -67,8 +67,8 @@ def write_junit(report: Report, *, strict: bool = False, trials: Iterable[Trial]
     """
     by_case = _by_case(trials or ())
     reasons = wording.reasons_by_case(report)
-    excused = wording.broken_before(report)
-    shown = [_shown(case, reasons, excused) for case in report.case_reports]
+    blocked, excused = wording.blocked_by_comparison(report), wording.broken_before(report)
+    shown = [_shown(case, case.id in blocked, case.id in excused) for case in report.case_reports]
     sides = {case.id: case for case in report.comparison.cases} if report.comparison else {}
     # Each case becomes bytes at once, so that a huge run is never in memory as a tree.
     cases: list[bytes] = []
@@ -93,11 +93,11 @@ def write_junit(report: Report, *, strict: bool = False, trials: Iterable[Trial]
     return b"<?xml version='1.0' encoding='UTF-8'?>\n" + head + b"\n" + b"\n".join(cases) + b"\n" + end + b"\n"
 
 
-def _shown(case: CaseReport, reasons: dict[str, str], excused: frozenset[str]) -> CaseVerdict:
+def _shown(case: CaseReport, blocked: bool, excused: bool) -> CaseVerdict:
     """What a testcase says: the case's verdict, but for what a comparison blocks or excuses."""
-    if case.id in reasons and case.verdict in ("pass", "within-noise"):
+    if blocked and case.verdict in ("pass", "within-noise"):
         return "fail"
-    return "skipped" if case.verdict == "fail" and case.id in excused else case.verdict
+    return "skipped" if case.verdict == "fail" and excused and not blocked else case.verdict
 
 
 def _testcase(

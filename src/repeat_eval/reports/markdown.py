@@ -15,6 +15,7 @@ from repeat_eval.reports import comparison_parts as parts
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports import wording
 from repeat_eval.reports.columns import mark
+from repeat_eval.reports.comparison_details import details
 from repeat_eval.reports.comparison_parts import CaseLink
 from repeat_eval.reports.comparison_wording import comparable, headline
 from repeat_eval.reports.escape import markdown, markdown_code
@@ -134,7 +135,7 @@ def content(report: Report, detail: Detail, *, link: CaseLink = _case_cell, comp
         "single_note": wording.single_note(report),
         "noise_note": wording.NOISE_NOTE if report.totals.within_noise else "",
         "c": comparison and parts.comparison_parts(report, comparison, names, shown, link),
-        "details": comparison and parts.details(report, comparison, names, shown, link),
+        "details": comparison and details(report, comparison, names, shown, link),
         "link": link,
         "f": fmt,
         "mark": _mark,

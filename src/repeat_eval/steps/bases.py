@@ -31,15 +31,28 @@ class Base(msgspec.Struct, frozen=True):
     source: BaseSource
 
 
-def base_from_files(request: Request) -> Base | None:
-    """The base that --base names; None when it names none.
+def base_from_files(request: Request, suite: str) -> Base | None:
+    """The base that --base names for a run of `suite`; None when it names none.
 
     Raises:
-        UserError: the files cannot be read; an explicit base that is broken is never taken for no base.
+        UserError: the files cannot be read, hold nothing, or are of another suite. An explicit base that is broken is
+            never taken for no base.
     """
-    if not request.base:
-        return None
-    return Base(run_from(request.base, request), "file")
+    return base_from(request.base, request, suite) if request.base else None
+
+
+def base_from(files: Sequence[str], request: Request, suite: str) -> Base:
+    """The base in some files; see `base_from_files`."""
+    run = run_from(files, request)
+    shown = ", ".join(files)
+    if not run.trials:
+        reasons = [*(run.footer.missing if run.footer else ()), *run.header.warnings] or ["it holds no trial"]
+        raise UserError([Problem(f"cannot be compared with: {reason}", shown) for reason in reasons[:5]])
+    if run.header.source == "suite" and run.header.suite != suite:
+        raise UserError(Problem(f"is a run of the suite {run.header.suite!r}, and head is {suite!r}", shown))
+    # Results of other tools do not tell the suite's name; whoever names them as base says that they belong here.
+    header = msgspec.structs.replace(run.header, suite=suite)
+    return Base(msgspec.structs.replace(run, header=header), "file")
 
 
 def run_from(files: Sequence[str], request: Request) -> Run:

@@ -9,7 +9,7 @@ import msgspec
 from repeat_eval.analysis.report import Report
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.reports.json_report import looks_like_report, read
-from repeat_eval.steps.bases import Base, base_from_files, run_from, run_of_results
+from repeat_eval.steps.bases import base_from, base_from_files, run_from, run_of_results
 from repeat_eval.steps.files import find_files
 from repeat_eval.steps.judging import report_of, rules_of, settings_of_run
 from repeat_eval.steps.recording import now, recording
@@ -35,13 +35,13 @@ def run_results(request: Request) -> Finished:
         tool_version=__version__,
         started=now(),
     )
+    base = base_from_files(request, header.suite)
     request.progress.start(len(read_run.trials), 0)
     with recording(header, request) as record:
         for trial in read_run.trials:
             record.add(trial)
         run = record.finish(missing=read_run.footer.missing if read_run.footer else ())
     request.progress.stop()
-    base = base_from_files(request)
     return Finished(report_of(run, settings, files=[str(path) for path in files], base=base), record)
 
 
@@ -61,15 +61,20 @@ def report_from(files: Sequence[str], request: Request) -> Report:
                 Problem("is a report, shown as it is; to judge anew, give its run file (run.jsonl)", str(paths[0]))
             )
         return read(paths[0])
-    return compared(files, request, base_from_files(request))
+    return compared(files, request, request.base)
 
 
-def compared(files: Sequence[str], request: Request, base: Base | None) -> Report:
+def compared(files: Sequence[str], request: Request, base_files: Sequence[str]) -> Report:
     """Judge the run behind some files, by its own rules where no option or variable says otherwise.
+
+    Args:
+        files: of head. request: how they are read and judged.
+        base_files: of base; empty for none.
 
     Raises:
         UserError: no file matches, several run files, or unreadable files.
     """
     run = run_from(files, request)
+    base = base_from(base_files, request, run.header.suite) if base_files else None
     settings = resolve(("option", request.options), ("variable", request.variables), ("run file", settings_of_run(run)))
     return report_of(run, settings, files=list(files), base=base)

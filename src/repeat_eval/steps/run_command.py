@@ -61,6 +61,7 @@ def run_command(request: Request) -> Finished:
             seed = trial_seed(header.seed, "base", 0) >> 4
             base_header = msgspec.structs.replace(header, commit=checkout.commit, seed=seed)
             headers, folders = {BASE_FILE: base_header, **headers}, [checkout.folder, folder]
+        base = base_from_files(request, header.suite)
         loading = load_reports_meanwhile()
         records = stack.enter_context(recordings(headers, request))
         on_log = stack.enter_context(target_log(request))
@@ -75,7 +76,8 @@ def run_command(request: Request) -> Finished:
         runs = [side.finish(stop, settings) for side in sides]
         wall = records[-1].wall
         loading.join()
-    base = Base(runs[0], "side-by-side") if len(runs) > 1 else base_from_files(request)
+    if len(runs) > 1:
+        base = Base(runs[0], "side-by-side")
     return Finished(report_of(runs[-1], settings, wall=wall, base=base), records[-1])
 
 

@@ -66,12 +66,14 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
         settings = resolve(("option", request.options), ("variable", request.variables), ("suite", spec.settings))
         cases = select(spec.cases, request.cases, request.tags)
         header = _header(spec, cases, settings, request, in_process=function is not None)
+        base = base_from_files(request, header.suite)
         loading = load_reports_meanwhile()
         head = SidePlan(spec=spec, cases=cases, settings=settings, header=header, function=function)
         finished = run_sides(head, None if checkout is None else _base_plan(head, checkout, request), request)
         loading.join()
-    base = base_from_files(request) if finished.base_run is None else Base(finished.base_run, "side-by-side")
-    written = None if base_suite is None else _header(base_suite, base_suite.cases, settings, request, in_process=False)
+    if finished.base_run is not None:
+        base = Base(finished.base_run, "side-by-side")
+    written = None if base_suite is None else _as_base_wrote_it(base_suite, request)
     report = report_of(finished.run, settings, wall=finished.recording.wall, base=base, base_written=written)
     return Finished(report, finished.recording)
 
@@ -90,6 +92,13 @@ def _base_plan(head: SidePlan, checkout: Checkout, request: Request) -> SidePlan
     )
     root = None if request.base_target is not None else checkout.root
     return SidePlan(spec=base, cases=head.cases, settings=head.settings, header=base_header, root=root)
+
+
+def _as_base_wrote_it(base_suite: SuiteSpec, request: Request) -> RunHeader:
+    """What base's own suite asks for, under the same options, so that only what the files say differs."""
+    layers = resolve(("option", request.options), ("variable", request.variables), ("suite", base_suite.settings))
+    cases = select(base_suite.cases, request.cases, request.tags)
+    return _header(base_suite, cases, layers, request, in_process=False)
 
 
 def _with_target(spec: SuiteSpec, text: str) -> SuiteSpec:

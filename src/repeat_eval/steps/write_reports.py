@@ -13,7 +13,7 @@ from repeat_eval.steps.request import Request
 
 
 def write_reports(report: Report, request: Request, *, trials: Sequence[Trial] | None = None) -> list[Path]:
-    """Render and write report.json, junit.xml and summary.md; nothing when there is no output folder.
+    """Render and write report.json, junit.xml, summary.md and comment.md; nothing when there is no output folder.
 
     The folder keeps itself out of the user's commits with a .gitignore of its own.
 
@@ -22,7 +22,13 @@ def write_reports(report: Report, request: Request, *, trials: Sequence[Trial] |
     """
     if request.out is None:
         return []
-    written = registry.write_reports(report, request.out, trials=trials, junit_strict=request.junit_strict)
+    written = registry.write_reports(
+        report,
+        request.out,
+        trials=trials,
+        junit_strict=request.junit_strict,
+        reproduce=_reproduce(report, request),
+    )
     ignore = request.out / ".gitignore"
     try:
         if not ignore.exists():
@@ -30,3 +36,21 @@ def write_reports(report: Report, request: Request, *, trials: Sequence[Trial] |
     except OSError as error:
         raise UserError(Problem(f"cannot be written: {error.strerror}", str(ignore))) from None
     return written
+
+
+def _reproduce(report: Report, request: Request) -> str | None:
+    """The command that makes these figures again; None where results were only read."""
+    from repeat_eval.reports.reproduce import reproduce_command
+
+    if request.command is not None:
+        source = ["--command", request.command]
+    elif request.suite is not None:
+        source = [str(request.suite)]
+    else:
+        return None
+    source += ["--target", request.target] if request.target else []
+    base = [word for file in request.base for word in ("--base", file)]
+    base += ["--base-dir", str(request.base_dir)] if request.base_dir else []
+    base += ["--base-ref", request.base_ref] if request.base_ref else []
+    base += ["--base-target", request.base_target] if request.base_target else []
+    return reproduce_command(report, source, base=base)
