@@ -1,4 +1,4 @@
-"""The figures of a comparison and its report.json, and no other report.
+"""The figures of a comparison and its report.json: the program itself, with all other report files left out.
 
 compare_json.py BASE HEAD OUT
 """
@@ -6,14 +6,11 @@ compare_json.py BASE HEAD OUT
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-from repeat_eval.reports.registry import write_reports
-from repeat_eval.steps.bases import Base, run_from
-from repeat_eval.steps.read_results import compared
-from repeat_eval.steps.request import Request
+from repeat_eval.cli.main import run
+from repeat_eval.reports import registry
 
+for name in [name for name in registry.REPORT_FILES if name != "report.json"]:
+    del registry.REPORT_FILES[name]
 base, head, out = sys.argv[1:]
-request = Request()
-report = compared([head], request, Base(run_from([base], request), "file"))
-write_reports(report, Path(out), names=["report.json"])
+sys.exit(run(["compare", base, head, "--out", out, "--quiet"]))

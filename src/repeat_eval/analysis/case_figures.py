@@ -21,7 +21,7 @@ from repeat_eval.analysis.report import (
 )
 from repeat_eval.analysis.rules import Rules, exact
 from repeat_eval.records.run import CasePlan
-from repeat_eval.records.trial import OUTCOME_LETTERS, Trial
+from repeat_eval.records.trial import OUTCOME_LETTERS, CheckResult, Trial
 from repeat_eval.statistics import gates, intervals, reliability, repeats, scores
 
 PASS_HAT_KS = (2, 3, 5)
@@ -39,16 +39,15 @@ def case_report(plan: CasePlan, trials: Sequence[Trial], rules: Rules) -> CaseRe
         rules: the rules that hold where the plan says nothing.
     """
     ordered = sorted(trials, key=_repetition)
-    outcomes = [_outcome(trial, rules.count_as_failed) for trial in ordered]
-    counts = Counter(outcomes)
-    passed, failed = counts["passed"], counts["failed"]
-    verdicts = passed + failed
+    letters = outcome_letters(ordered, rules.count_as_failed)
+    passed, failed, errors = letters.count("P"), letters.count("F"), letters.count("E")
+    verdicts, skipped = passed + failed, letters.count("S")
     threshold, gate = plan.threshold or rules.threshold, plan.gate or rules.gate
     missing = max(0, plan.asked - len(ordered))
-    verdict, text = judge(Counts(passed, failed, counts["error"], counts["skipped"], missing), threshold, gate)
+    verdict, text = judge(Counts(passed, failed, errors, skipped, missing), threshold, gate)
     durations = [trial.duration for trial in ordered if trial.duration is not None]
     costs = [trial.cost for trial in ordered if trial.cost is not None]
-    not_passed = [trial for trial, outcome in zip(ordered, outcomes, strict=True) if outcome in ("failed", "error")]
+    not_passed = [trial for trial, letter in zip(ordered, letters, strict=True) if letter in "FE"]
     return CaseReport(
         id=plan.id,
         verdict=verdict,
@@ -59,10 +58,10 @@ def case_report(plan: CasePlan, trials: Sequence[Trial], rules: Rules) -> CaseRe
         trials=len(ordered),
         passed=passed,
         failed=failed,
-        errors=counts["error"],
-        skipped=counts["skipped"],
+        errors=errors,
+        skipped=skipped,
         missing=missing,
-        outcomes="".join([OUTCOME_LETTERS[outcome] for outcome in outcomes[:MAX_LETTERS]]),
+        outcomes=letters[:MAX_LETTERS],
         **_count_figures(passed, verdicts),
         score=_score_figures(ordered),
         checks=_check_figures(ordered),
@@ -70,8 +69,8 @@ def case_report(plan: CasePlan, trials: Sequence[Trial], rules: Rules) -> CaseRe
         cost=math.fsum(costs) if costs else None,
         tokens=_mean_tokens(ordered),
         turns=_mean([float(trial.turns) for trial in ordered if trial.turns is not None]),
-        retried=sum(1 for trial in ordered if (trial.attempts or 0) > 1),
-        error_kinds=dict(Counter(trial.error_kind or "harness" for trial in ordered if _is_error(trial, rules))),
+        retried=len([trial for trial in ordered if trial.attempts is not None and trial.attempts > 1]),
+        error_kinds=_error_kinds(ordered, letters) if errors else {},
         failures=_failures(not_passed),
         examples=choose_examples(ordered, not_passed),
         text=text,
@@ -104,14 +103,20 @@ def _repetition(trial: Trial) -> int:
     return trial.repetition
 
 
-def _outcome(trial: Trial, count_as_failed: frozenset[str]) -> str:
-    if trial.outcome == "error" and trial.error_kind in count_as_failed:
-        return "failed"
-    return trial.outcome
+def outcome_letters(trials: Sequence[Trial], count_as_failed: frozenset[str]) -> str:
+    """One letter a trial (P, F, E, S); errors of a kind that counts as failed are F."""
+    letters = "".join([OUTCOME_LETTERS[trial.outcome] for trial in trials])
+    if not count_as_failed or "E" not in letters:
+        return letters
+    return "".join(
+        ["F" if trial.error_kind in count_as_failed else letter for trial, letter in zip(trials, letters, strict=True)]
+    )
 
 
-def _is_error(trial: Trial, rules: Rules) -> bool:
-    return trial.outcome == "error" and trial.error_kind not in rules.count_as_failed
+def _error_kinds(trials: Sequence[Trial], letters: str) -> dict[str, int]:
+    return dict(
+        Counter(trial.error_kind or "harness" for trial, letter in zip(trials, letters, strict=True) if letter == "E")
+    )
 
 
 def _reliability(passed: int, verdicts: int) -> Reliability | None:
@@ -121,6 +126,7 @@ def _reliability(passed: int, verdicts: int) -> Reliability | None:
     return Reliability(found.rating, found.value, found.interval, found.insufficient)
 
 
+@lru_cache(maxsize=1 << 12)
 def _majority(passed: int, verdicts: int) -> Majority | None:
     if not verdicts:
         return None
@@ -142,27 +148,24 @@ def _score_figures(trials: Sequence[Trial]) -> ScoreFigures | None:
 
 
 def _check_figures(trials: Sequence[Trial]) -> tuple[CheckFigures, ...]:
-    passed: Counter[str] = Counter()
-    values: dict[str, list[float]] = {}
+    by_name: dict[str, list[CheckResult]] = {}
     for trial in trials:
         for check in trial.checks:
-            values.setdefault(check.name, []).append(check.score)
-            if check.passed:
-                passed[check.name] += 1
-    figures = []
-    for name, check_scores in values.items():
-        count, total = passed[name], len(check_scores)
-        vote = repeats.majority_vote(count, total)
-        figures.append(
-            CheckFigures(
-                name=name,
-                passed=count,
-                failed=total - count,
-                score=math.fsum(check_scores) / total,
-                majority=Majority(vote.verdict, vote.confidence),
-            )
-        )
-    return tuple(figures)
+            by_name.setdefault(check.name, []).append(check)
+    return tuple([_check_figure(name, checks) for name, checks in by_name.items()])
+
+
+def _check_figure(name: str, checks: Sequence[CheckResult]) -> CheckFigures:
+    total = len(checks)
+    count = [check.passed for check in checks].count(True)
+    vote = repeats.majority_vote(count, total)
+    return CheckFigures(
+        name=name,
+        passed=count,
+        failed=total - count,
+        score=math.fsum([check.score for check in checks]) / total,
+        majority=Majority(vote.verdict, vote.confidence),
+    )
 
 
 def _duration_figures(durations: list[float]) -> DurationFigures | None:
@@ -187,5 +190,7 @@ def _mean(values: list[float]) -> float | None:
 
 
 def _failures(not_passed: Sequence[Trial]) -> tuple[tuple[str, int], ...]:
+    if not not_passed:
+        return ()
     messages = Counter(trial.message or "no message" for trial in not_passed)
     return tuple(messages.most_common(MAX_FAILURES))

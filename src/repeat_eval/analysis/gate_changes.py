@@ -6,9 +6,9 @@ Compares what the two run files were written with. Only weakening is told: a str
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from repeat_eval.analysis.comparison_text import count, named
 from repeat_eval.analysis.rules import Rules
@@ -16,6 +16,7 @@ from repeat_eval.records.run import CasePlan, RunHeader
 from repeat_eval.records.thresholds import parse_threshold
 
 _GATES = {"none": 0, "wilson": 1, "strict": 2}
+_Common: TypeAlias = Sequence[tuple[CasePlan, CasePlan]]
 _FAIL_ON = {"none": 0, "suite-regression": 1, "case-regression": 1, "regression": 2}
 
 # Settings of which less is weaker, and of which more is. None of the first means "no such gate", the weakest of all.
@@ -32,15 +33,16 @@ def gate_changes(base: RunHeader, head: RunHeader) -> tuple[str, ...]:
     Returns:
         Sentences; empty when nothing is weaker, or base tells no settings.
     """
+    common = _common_plans(base, head)
     if not base.settings:
-        return (*_repeats(base, head), *_checks(base, head))
+        return (*_repeats(common), *_checks(base, head, common))
     before, now = {**_DEFAULTS, **base.settings}, {**_DEFAULTS, **head.settings}
     return (
-        *_case_rules(base, head, before, now),
-        *_repeats(base, head),
+        *_case_rules(common, before, now),
+        *_repeats(common),
         *_suite_gates(before, now),
         *_comparison_gates(before, now),
-        *_checks(base, head),
+        *_checks(base, head, common),
     )
 
 
@@ -64,7 +66,7 @@ def _lower(before: Any, now: Any) -> bool:
     return old is not None and new is not None and new < old
 
 
-def _case_rules(base: RunHeader, head: RunHeader, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def _case_rules(common: _Common, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Thresholds and gates: the suite's own, then those of cases that moved otherwise."""
     sentences = []
     if _lower(before["threshold"], now["threshold"]):
@@ -72,7 +74,7 @@ def _case_rules(base: RunHeader, head: RunHeader, before: Mapping[str, Any], now
     if _weaker_gate(before["gate"], now["gate"]):
         sentences.append(f"the gate was {before['gate']} and is {now['gate']}")
     thresholds, gates = [], []
-    for old, new in _common_plans(base, head):
+    for old, new in common:
         pair = old.threshold or before["threshold"], new.threshold or now["threshold"]
         if _lower(*pair) and pair != (before["threshold"], now["threshold"]):
             thresholds.append(f"{new.id} ({pair[0]} to {pair[1]})")
@@ -90,14 +92,14 @@ def _weaker_gate(before: Any, now: Any) -> bool:
     return isinstance(before, str) and isinstance(now, str) and _GATES.get(now, 9) < _GATES.get(before, 0)
 
 
-def _common_plans(base: RunHeader, head: RunHeader) -> list[tuple[CasePlan, CasePlan]]:
+def _common_plans(base: RunHeader, head: RunHeader) -> _Common:
     before = {plan.id: plan for plan in base.cases}
     return [(before[plan.id], plan) for plan in head.cases if plan.id in before]
 
 
-def _repeats(base: RunHeader, head: RunHeader) -> list[str]:
+def _repeats(common: _Common) -> list[str]:
     fewer: dict[tuple[int, int], list[str]] = {}
-    for old, new in _common_plans(base, head):
+    for old, new in common:
         if new.asked < old.asked:
             fewer.setdefault((old.asked, new.asked), []).append(new.id)
     return [
@@ -150,13 +152,13 @@ def _comparison_gates(before: Mapping[str, Any], now: Mapping[str, Any]) -> list
     return sentences
 
 
-def _checks(base: RunHeader, head: RunHeader) -> list[str]:
+def _checks(base: RunHeader, head: RunHeader, common: _Common) -> list[str]:
     """Cases that are gone, and cases that ask for something else."""
     now = {plan.id for plan in head.cases}
     gone = [plan.id for plan in base.cases if plan.id not in now and head.selection.takes(plan.id, plan.tags)]
     other = [
         new.id
-        for old, new in _common_plans(base, head)
+        for old, new in common
         if None not in (old.case_fingerprint, new.case_fingerprint) and old.case_fingerprint != new.case_fingerprint
     ]
     sentences = []

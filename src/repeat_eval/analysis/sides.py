@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from repeat_eval.analysis.case_figures import MAX_LETTERS, outcome_letters
 from repeat_eval.analysis.case_verdicts import Counts, judge
 from repeat_eval.analysis.report import CaseReport, SideOfCase
 from repeat_eval.analysis.rules import Rules
 from repeat_eval.records.run import CasePlan, Run, RunHeader
-from repeat_eval.records.trial import OUTCOME_LETTERS, Trial
+from repeat_eval.records.trial import Trial
 from repeat_eval.statistics import intervals
 
-MAX_LETTERS = 200
 _VERDICTS = ("passed", "failed")
 
 
@@ -128,15 +128,9 @@ def means_of(trials: Sequence[Trial]) -> Means:
 
 def _side_of_case(trials: Sequence[Trial], asked: int, plan: CasePlan, rules: Rules) -> SideOfCase:
     ordered = sorted(trials, key=_repetition)
-    letters = "".join([OUTCOME_LETTERS[trial.outcome] for trial in ordered])
-    errors = letters.count("E")
-    if errors and rules.count_as_failed:
-        letters = "".join(
-            ["F" if trial.error_kind in rules.count_as_failed else OUTCOME_LETTERS[trial.outcome] for trial in ordered]
-        )
-        errors = letters.count("E")
-    passed, failed = letters.count("P"), letters.count("F")
-    verdicts, skipped = passed + failed, len(ordered) - passed - failed - errors
+    letters = outcome_letters(ordered, rules.count_as_failed)
+    passed, failed, errors = letters.count("P"), letters.count("F"), letters.count("E")
+    verdicts, skipped = passed + failed, letters.count("S")
     missing = max(0, asked - len(ordered))
     counts = Counts(passed, failed, errors, skipped, missing)
     verdict, _ = judge(counts, plan.threshold or rules.threshold, plan.gate or rules.gate)

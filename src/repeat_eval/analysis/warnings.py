@@ -29,7 +29,8 @@ def settings_warnings(plans: Sequence[tuple[int, str, str]], rules: Rules) -> li
         warnings.append(f"repeats < {FEW_REPEATS}: wide interval{whose}; it shows flakiness but proves little")
     if few and max(few) == 1:
         warnings.append("1 repeat says what happened once: no flakiness, no pass^k and no stability can be seen")
-    blind = {(repeats, text) for repeats, text, gate in plans if gate == "wilson" and _blind(repeats, text)}
+    distinct = {(repeats, text) for repeats, text, gate in plans if gate == "wilson"}
+    blind = {(repeats, text) for repeats, text in distinct if _blind(repeats, text)}
     for repeats, text in sorted(blind)[:3]:
         warnings.append(
             f"the wilson gate cannot fail at threshold {text} with {repeats} repeats: even 0 passes survive"

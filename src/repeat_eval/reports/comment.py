@@ -111,21 +111,21 @@ def _fitting(frame: _Frame, limits: tuple[int, int]) -> str | None:
     comparison = words.comparable(report)
     cases = len(comparison.cases if comparison else report.case_reports)
     telling = sum(map(words.says_something, comparison.cases)) if comparison else cases
-    for detail, wanted in _ladder(cases, telling):
-        text = _with_rows(frame, detail, wanted, cases, limits)
+    for detail, wanted, most in _ladder(cases, telling):
+        text = _with_rows(frame, detail, (wanted, most, cases), limits)
         if text is not None:
             return text
     return None
 
 
-def _ladder(cases: int, telling: int) -> Iterator[tuple[Detail, int]]:
-    """The steps by which a comment gets shorter, each with the rows of cases that it must at least have room for."""
+def _ladder(cases: int, telling: int) -> Iterator[tuple[Detail, int, int]]:
+    """The steps by which a comment gets shorter, each with the fewest and the most rows of cases that it may have."""
     detail = Detail()
-    yield detail, min(telling, cases)
+    yield detail, telling, cases
     detail = detail._replace(bars=False)
-    yield detail, min(telling, cases)
+    yield detail, telling, telling
     detail = detail._replace(wide=False)
-    yield detail, min(FEWEST_ROWS, cases)
+    yield detail, min(FEWEST_ROWS, telling), telling
     for step in (
         {"rows": 0, "named": 3, "warnings": 3},
         {"figures": False, "measured": False, "named": 0, "warnings": 0},
@@ -135,15 +135,19 @@ def _ladder(cases: int, telling: int) -> Iterator[tuple[Detail, int]]:
         {"broke": 0, "suite": False},
     ):
         detail = detail._replace(**step)
-        yield detail, 0
+        yield detail, 0, 0
 
 
-def _with_rows(frame: _Frame, detail: Detail, wanted: int, cases: int, limits: tuple[int, int]) -> str | None:
-    """The text of one step with as many rows of cases as fit; None when fewer than `wanted` do."""
+def _with_rows(frame: _Frame, detail: Detail, numbers: tuple[int, int, int], limits: tuple[int, int]) -> str | None:
+    """The text of one step with as many rows of cases as fit; None when fewer than wanted do.
+
+    `numbers` are the rows wanted at least, those allowed at most, and the cases there are.
+    """
+    wanted, most, cases = numbers
     if detail.rows == 0:
         text = _render(frame, detail)
         return text if _size(text, limits) <= 1 else None
-    rows = min(cases, max(limits[0] // _SHORTEST_ROW, 0))
+    rows = min(most, max(limits[0] // _SHORTEST_ROW, 0))
     if rows < wanted:
         return None
     text = _render(frame, detail if rows == cases else detail._replace(rows=rows))
