@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from benchmarks.calibration import bench as calibration
 from benchmarks.speed import commands, files, functions, starting, waiting
 from benchmarks.speed.figures import Bench, Figure
 from benchmarks.speed.measuring import BenchmarkBroken
@@ -27,12 +28,13 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterable[Figure]]] = {
     "waiting": waiting.fifty_workers,
     "report": files.report,
     "compare": files.compare,
+    "calibration": calibration.false_alarms_and_power,
 }
 RESULTS = Path(__file__).parent / "results"
 TINY = 0.004
 """Scale of --tiny: whether each benchmark runs, not what it measures."""
-_DIGITS = {"us": 1, "s": 3, "MB": 1, "x": 2}
-_UNITS = {"us": "µs", "s": "s", "MB": "MB", "x": "×"}
+_DIGITS = {"us": 1, "s": 3, "MB": 1, "x": 2, "%": 1}
+_UNITS = {"us": "µs", "s": "s", "MB": "MB", "x": "×", "%": "%"}
 _HEADINGS: tuple[str, ...] = ("figure", "median", "best", "goal", "met", "processor", "× raw")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.calibration import plots, results, tables
-from benchmarks.calibration.run import Size, calibrate
+from benchmarks.calibration.run import SAMPLE, Size, calibrate
 
 SEED = 7
 
@@ -25,7 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     chosen = parser.parse_args(arguments)
     begin = time.perf_counter()
-    found = calibrate(Size().scaled(chosen.scale), seed=chosen.seed, peers=not chosen.no_peers)
+    sample = SAMPLE if chosen.scale >= 1.0 else 5
+    found = calibrate(Size().scaled(chosen.scale), seed=chosen.seed, peers=not chosen.no_peers, sample=sample)
     print(f"simulated in {time.perf_counter() - begin:.0f} s", file=sys.stderr)
     table = tables.page(found)
     whole = chosen.scale == 1.0 and "regressgate" in found.versions

@@ -1,4 +1,4 @@
-"""One cell of the grid: a population, a size and a kind of change, simulated often; how often does each method alarm?"""
+"""One cell of the grid: a population, a size, a kind of change. How often does each method alarm there?"""
 
 from __future__ import annotations
 
@@ -85,4 +85,4 @@ def measure(cell: Cell, *, seed: int, replicates: int, sample: int) -> Measured:
         alarms[name] = (np.round(test(*sides), DECIMALS) < ALPHA) & wanted
     alarms[ANY_DROP] = down
     checked = check(base[:sample], cell.base_n, head[:sample], cell.head_n, ours)
-    return Measured(cell, {name: float(alarms[name].mean()) for name in METHODS}, len(base), checked)
+    return Measured(cell, {name: round(float(alarms[name].mean()), 5) for name in METHODS}, len(base), checked)

@@ -75,7 +75,7 @@ def draw(population: str, suites: int, cases: int, random: np.random.Generator, 
         random: the source of all draws.
         kind: a name in `KINDS`, or None.
     """
-    rates = POPULATIONS[population](random, (suites, cases))
+    rates: Rates = POPULATIONS[population](random, (suites, cases))
     while kind is not None and (poor := ~_can_change(rates, kind)).any():
         rates[poor] = POPULATIONS[population](random, (int(poor.sum()), cases))
     return rates
@@ -94,7 +94,7 @@ def worsened(rates: Rates, kind: str, base_n: int, head_n: int, random: np.rando
     """
     if kind == "few":
         return _few_fall(rates, base_n, head_n, random)
-    change = _lose_share if kind == "broad" else _shift
+    change: Callable[[Rates, Rates], Rates] = _lose_share if kind == "broad" else _shift
     low = np.zeros((len(rates), 1))
     high = np.full((len(rates), 1), 1.0 if kind == "broad" else _LARGEST_SHIFT)
     for _ in range(_HALVINGS):
@@ -113,7 +113,8 @@ def _errors_away(rates: Rates, changed: Rates, base_n: int, head_n: int) -> NDAr
     """The fall in standard errors of the difference of two suite means, from the true rates of both sides."""
     fall = (rates - changed).sum(axis=1)
     variance = (rates * (1.0 - rates) / base_n + changed * (1.0 - changed) / head_n).sum(axis=1)
-    return np.divide(fall, np.sqrt(variance), out=np.where(fall > 0.0, np.inf, 0.0), where=variance > 0.0)
+    certain = np.where(fall > 0.0, np.inf, 0.0)
+    return np.asarray(np.divide(fall, np.sqrt(variance), out=certain, where=variance > 0.0))
 
 
 def _lose_share(rates: Rates, share: Rates) -> Rates:

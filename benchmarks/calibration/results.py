@@ -11,7 +11,10 @@ from typing import Any
 RESULTS = Path(__file__).with_name("results.json")
 
 SUITE, GATE, ANY_DROP = "suite test", "regression gate", "any drop"
+SUITE_HALF, CASE_HALF = "suite half", "case half"
 OURS = (SUITE, GATE)
+NO_CHANGE, BROKEN = "no change", "one stable case breaks"
+"""Changes of the scenario."""
 ALLOWED = 0.059
 """The largest share of false alarms in a cell at a level of 5 %: what is above it is no longer luck of the draw."""
 
@@ -72,9 +75,7 @@ class Results:
 
     def power(self, method: str, kind: str, cases: int | None = None) -> float:
         """Mean power over the cells of a kind of change, or over those with so many cases."""
-        return mean(
-            cell.rates[method] for cell in self.cells if cell.kind == kind and cases in (None, cell.cases)
-        )
+        return mean(cell.rates[method] for cell in self.cells if cell.kind == kind and cases in (None, cell.cases))
 
     def best_peer(self, kind: str) -> float:
         """The largest mean power of a peer's method that holds its level; 0 when none does."""
@@ -116,7 +117,10 @@ def read(path: Path = RESULTS) -> Results:
         replicates=found["replicates"],
         checked=found["checked"],
         methods=methods,
-        cells=tuple(CellResult(*row[:5], dict(zip(methods, row[5:], strict=True))) for row in found["cells"]),
+        cells=tuple(
+            CellResult(population, cases, base_n, head_n, kind, dict(zip(methods, rates, strict=True)))
+            for population, cases, base_n, head_n, kind, *rates in found["cells"]
+        ),
         scenario=tuple(ScenarioResult(*row) for row in found["scenario"]),
     )
 

@@ -14,14 +14,17 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.calibration.fast import CalibrationBroken, Counts, check, decisions, fell
+from benchmarks.calibration import peers
+from benchmarks.calibration.fast import ALPHA, CalibrationBroken, Counts, check, decisions, fell
+from benchmarks.calibration.results import ANY_DROP, BROKEN, CASE_HALF, GATE, NO_CHANGE, SUITE_HALF
+from repeat_eval.statistics.gates import DECIMALS
 
 BASE_RATES = (1.0,) * 12 + (0.95,) * 4 + (0.8, 0.7, 0.6, 0.5)
 """20 cases: 12 always pass, 4 pass 95 %, 4 are flaky."""
 
 CHANGES = {
-    "no change": BASE_RATES,
-    "one stable case breaks": (0.0, *BASE_RATES[1:]),
+    NO_CHANGE: BASE_RATES,
+    BROKEN: (0.0, *BASE_RATES[1:]),
     "stable cases drop to 85 %": (0.85,) * 12 + BASE_RATES[12:],
 }
 REPEATS = (1, 3, 5, 10)
@@ -37,24 +40,26 @@ _STREAM = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One change at one number of repeats, with the share of simulated pairs of runs that each gate blocks.
+    """One change at one number of repeats, with the share of simulated pairs of runs that each method blocks.
 
     Attributes:
         change: a name in `CHANGES`. repeats: trials a case and side.
-        gate: our regression gate. suite: its suite half alone. case: its half for single cases alone.
-        any_drop: blocking whenever the rate is lower.
+        rates: by method: our regression gate, its halves alone, and the peers' tests where they find a fall.
         paired_gate: our gate on the pairs that regressgate judged. regressgate: its own gate on them. Both are None
             where it did not run.
     """
 
     change: str
     repeats: int
-    gate: float
-    suite: float
-    case: float
-    any_drop: float
+    rates: dict[str, float]
     paired_gate: float | None = None
     regressgate: float | None = None
+
+
+def settings() -> list[tuple[str, int]]:
+    """Every change at every number of repeats, and one broken case at more of them."""
+    listed = [(change, repeats) for change in CHANGES for repeats in REPEATS]
+    return [*listed, *((BROKEN, repeats) for repeats in CURVE if repeats not in REPEATS)]
 
 
 def simulate(change: str, repeats: int, *, seed: int, replicates: int) -> tuple[Counts, Counts]:
@@ -78,10 +83,13 @@ def measure(change: str, repeats: int, *, seed: int, replicates: int, sample: in
     base, head = simulate(change, repeats, seed=seed, replicates=replicates)
     ours = decisions(base, repeats, head, repeats)
     check(base[:sample], repeats, head[:sample], repeats, ours)
-    shares = (
-        flags.mean() for flags in (ours.gate, ours.suite_down, ours.case_down, fell(base, repeats, head, repeats))
-    )
-    return Row(change, repeats, *(float(share) for share in shares))
+    sides = (base, repeats, head, repeats)
+    down = fell(*sides)
+    blocked = {GATE: ours.gate, SUITE_HALF: ours.suite_down, CASE_HALF: ours.case_down}
+    for name, test in peers.TESTS.items():
+        blocked[name] = (np.round(test(*sides), DECIMALS) < ALPHA) & down
+    blocked[ANY_DROP] = down
+    return Row(change, repeats, {name: round(float(flags.mean()), 5) for name, flags in blocked.items()})
 
 
 def beside_regressgate(rows: Sequence[Row], python: Path, *, seed: int, replicates: int, judged: int) -> list[Row]:
@@ -123,4 +131,6 @@ def _judged(row: Row, python: Path, seed: int, replicates: int, judged: int) -> 
     if sum(one != other for one, other in zip(blocked, own, strict=False)) > _BORDERLINE:
         raise CalibrationBroken(f"regressgate decides otherwise when it draws in its own way: {row.change}")
     ours = decisions(base[:judged], row.repeats, head[:judged], row.repeats)
-    return replace(row, paired_gate=float(ours.gate.mean()), regressgate=sum(blocked) / len(blocked))
+    return replace(
+        row, paired_gate=round(float(ours.gate.mean()), 5), regressgate=round(sum(blocked) / len(blocked), 5)
+    )

@@ -19,7 +19,7 @@ class Figure:
     Attributes:
         name: what was measured.
         value: median over the rounds, in `unit`. best: the smallest round.
-        unit: `us` (microseconds a trial), `s`, `MB` or `x` (a ratio).
+        unit: `us` (microseconds a trial), `s`, `MB`, `x` (a ratio) or `%`.
         goal: what `value` should not exceed; None without a goal.
         processor: the same from user and system time instead of wall time; None where that says nothing.
         raw: `value` as a multiple of the raw loop measured in the same rounds; None without one.

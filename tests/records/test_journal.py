@@ -324,3 +324,23 @@ def test_arbitrary_bytes_are_a_run_or_refused(tmp_path_factory: pytest.TempPathF
         open_run(path)
     except UserError as error:
         assert error.problems
+
+
+def test_a_lean_reading_keeps_what_a_comparison_needs_and_no_more(path: Path) -> None:
+    full = passed(output="x" * 100, message="m", checks=(CheckResult(name="c", passed=True, score=1.0),))
+    full = msgspec.structs.replace(full, duration=1.5, cost=0.01, cached=True)
+    written(path, HEADER, full, crashed("b"), {"footer": FOOTER})
+    one, other = read_run(path, lean=True).trials
+    assert one == passed(duration=1.5, cost=0.01, cached=True)
+    assert (other.outcome, other.error_kind, other.message) == ("error", "crash", None)
+    assert read_run(path, lean=True).header == read_run(path).header
+
+
+@pytest.mark.parametrize("bad", [{"score": "high"}, {"checks": [{"name": 1}]}, {"repetition": 9}, {"case": "unknown"}])
+def test_a_lean_reading_refuses_what_a_full_one_refuses(path: Path, bad: dict[str, Any]) -> None:
+    written(path, HEADER, {"case": "a", "repetition": 1, "outcome": "passed", **bad}, {"footer": FOOTER})
+    with pytest.raises(UserError) as full:
+        read_run(path)
+    with pytest.raises(UserError) as lean:
+        read_run(path, lean=True)
+    assert str(lean.value) == str(full.value)

@@ -11,7 +11,7 @@ import report_examples as examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repeat_eval.analysis.report import Change, Comparison, Reason, Report
+from repeat_eval.analysis.report import Change, Comparison, Reason, Report, Setting
 from repeat_eval.reports.comment import CommentLinks, render_comment
 
 LINKS = CommentLinks(
@@ -51,7 +51,7 @@ def _more_errors() -> Report:
 
 
 def _not_shown_to_be_as_good() -> Report:
-    text = "head may be 3 points worse or more: the interval reaches down to −4.8 points"
+    text = "head may be 3 points worse: the interval reaches down to −4.8 points"
     reason = Reason(gate="non-inferiority", verdict="incomplete", text=text)
     return compared.compared([compared.pair("a", compared.SOLID, compared.SOLID)], 1.0, reasons=[reason])
 
@@ -92,7 +92,7 @@ def _threshold_mode_none() -> Report:
         (_more_errors, "### ❌ More errors than `main`: 0% → 15.0% of trials, luck is very unlikely"),
         (
             _not_shown_to_be_as_good,
-            "### ⚠️ Incomplete: no verdict: head may be 3 points worse or more: the interval reaches down to −4.8 points",
+            "### ⚠️ Incomplete: no verdict: head may be 3 points worse: the interval reaches down to −4.8 points",
         ),
         (
             _absolute_only,
@@ -176,6 +176,12 @@ def test_nothing_changed_takes_at_most_ten_lines_and_says_what_could_hide() -> N
         in text
     )
     assert render_comment(compared.no_change()).count("<details>") == 1
+
+
+def test_non_inferiority_that_held_is_said() -> None:
+    asked = {"require": Setting("non-inferior", "suite"), "margin": Setting(3, "suite")}
+    report = compared.compared([compared.pair("a", "P" * 100, "P" * 100)], 1.0, settings=asked)
+    assert "**Shown:** at most 3 points worse than main (the interval begins at −3.7 points)." in render_comment(report)
 
 
 def test_a_case_that_broke_before_is_not_blamed_on_the_change() -> None:

@@ -14,6 +14,7 @@ from repeat_eval.analysis.comparison_text import count, named
 from repeat_eval.analysis.rules import Rules
 from repeat_eval.records.run import CasePlan, RunHeader
 from repeat_eval.records.thresholds import parse_threshold
+from repeat_eval.records.trial import ERROR_KINDS
 
 _GATES = {"none": 0, "wilson": 1, "strict": 2}
 _Common: TypeAlias = Sequence[tuple[CasePlan, CasePlan]]
@@ -111,7 +112,7 @@ def _repeats(common: _Common) -> list[str]:
 def _suite_gates(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     sentences = []
     for name in _LESS_IS_WEAKER:
-        if before[name] is not None and now[name] is None:
+        if _rate(before[name]) is not None and now[name] is None:
             sentences.append(f"{_words(name)} {_shown(before[name])} was dropped")
         elif _lower(before[name], now[name]):
             sentences.append(f"{_words(name)} was lowered from {_shown(before[name])} to {_shown(now[name])}")
@@ -126,16 +127,15 @@ def _suite_gates(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
 
 def _kinds(value: Any) -> set[str]:
     return (
-        {kind for kind in value if isinstance(kind, str)}
-        if isinstance(value, list | tuple | set | frozenset)
-        else set()
+        {kind for kind in ERROR_KINDS if kind in value} if isinstance(value, list | tuple | set | frozenset) else set()
     )
 
 
 def _comparison_gates(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     sentences = []
     old, new = before["fail_on"], now["fail_on"]
-    if old != new and isinstance(old, str) and isinstance(new, str) and _FAIL_ON.get(new, 9) <= _FAIL_ON.get(old, 0):
+    strength_before, strength_now = _strength(old), _strength(new)
+    if old != new and strength_before is not None and strength_now is not None and strength_now <= strength_before:
         sentences.append(f"fail_on was {old} and is {new}")
     if _lower(before["alpha"], now["alpha"]):
         sentences.append(
@@ -150,6 +150,10 @@ def _comparison_gates(before: Mapping[str, Any], now: Mapping[str, Any]) -> list
         if before[name] == "incomplete" and now[name] in ("pass", "warn"):
             sentences.append(f"{_words(name)} was incomplete and is {now[name]}")
     return sentences
+
+
+def _strength(fail_on: Any) -> int | None:
+    return _FAIL_ON.get(fail_on) if isinstance(fail_on, str) else None
 
 
 def _checks(base: RunHeader, head: RunHeader, common: _Common) -> list[str]:

@@ -18,8 +18,9 @@ from repeat_eval.cli.options import (
 )
 from repeat_eval.cli.show import Screen
 from repeat_eval.errors import UserError
+from repeat_eval.steps.finished import Finished
 from repeat_eval.steps.request import Request
-from repeat_eval.steps.run_suite import Finished, run_suite
+from repeat_eval.steps.run_suite import run_suite
 from repeat_eval.steps.write_reports import write_reports
 
 DEFAULT_OUT = "repeat-eval-report"

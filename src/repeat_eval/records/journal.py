@@ -98,9 +98,15 @@ class OpenRun(msgspec.Struct, frozen=True):
     missing_newline: bool
 
 
-def read_run(path: Path) -> Run:
-    """Read a run file; see `open_run`."""
-    return open_run(path).run
+def read_run(path: Path, *, lean: bool = False) -> Run:
+    """Read a run file; see `open_run`.
+
+    Args:
+        path: the file.
+        lean: keep of each trial only what a side of a comparison needs: outcome, duration, cost and whether it was
+            cached. Every line is validated all the same.
+    """
+    return open_run(path, lean=lean).run
 
 
 def looks_like_run_file(path: Path) -> bool:
@@ -109,7 +115,7 @@ def looks_like_run_file(path: Path) -> bool:
         return _schema_of(file.readline(64 * 1024 * 1024)) is not None
 
 
-def open_run(path: Path) -> OpenRun:
+def open_run(path: Path, *, lean: bool = False) -> OpenRun:
     """Read a run file, finished or not.
 
     A torn last line (no line end, not valid) is dropped with a warning. Every other bad line is a problem that names
@@ -121,17 +127,17 @@ def open_run(path: Path) -> OpenRun:
     name = str(path)
     try:
         with path.open("rb") as file:
-            return _read(file, name)
+            return _read(file, name, lean=lean)
     except OSError as error:
         raise UserError(Problem(f"cannot be read: {error.strerror or error}", name)) from None
 
 
-def _read(file: BinaryIO, name: str) -> OpenRun:
+def _read(file: BinaryIO, name: str, *, lean: bool) -> OpenRun:
     first = file.readline()
     if not first.strip():
         raise UserError(Problem("is empty; a run file starts with a header line", name))
     header = _header(first, name)
-    collector = _Collector(header, name)
+    collector = _Collector(header, lean=lean)
     warnings: list[str] = []
     good = len(first)
     last = first
@@ -187,7 +193,9 @@ def _schema_of(line: bytes) -> int | None:
 class _Collector:
     """Takes lines one by one: keeps the trial that holds for each case and repetition."""
 
-    def __init__(self, header: RunHeader, name: str) -> None:
+    def __init__(self, header: RunHeader, *, lean: bool) -> None:
+        self._lean = lean
+        self._names: dict[str, str] = {}
         self.trials: dict[tuple[str, int], Trial] = {}
         self.problems: list[Problem] = []
         self._asked = {plan.id: plan.asked for plan in header.cases}
@@ -201,6 +209,8 @@ class _Collector:
             return (footer, None) if footer is not None else (None, f"is not a valid trial: {error}")
         if (trial.outcome == "error") != (trial.error_kind is not None):
             return None, f"outcome {trial.outcome!r} does not go with error_kind {trial.error_kind!r}"
+        if self._lean:
+            trial = _lean(trial, self._names.setdefault(trial.case, trial.case))
         key = trial.key
         earlier = self.trials.get(key)
         if earlier is not None and earlier.outcome != "error":
@@ -216,6 +226,19 @@ class _Collector:
                 return None, f"repetition {trial.repetition} of case {trial.case!r}, which asks for {asked}"
         self.trials[key] = trial
         return None, None
+
+
+def _lean(trial: Trial, case: str) -> Trial:
+    """A trial without what is only shown; all trials of a case share its name."""
+    return Trial(
+        case=case,
+        repetition=trial.repetition,
+        outcome=trial.outcome,
+        error_kind=trial.error_kind,
+        duration=trial.duration,
+        cost=trial.cost,
+        cached=trial.cached,
+    )
 
 
 def _footer(line: bytes) -> RunFooter | None:

@@ -89,6 +89,7 @@ def comparison_parts(
         "better_more": max(len(better) - detail.broke, 0),
         "better_line": listed.better(better) if broke or others else "",
         "suite": _suite_table(comparison, names, shown) if detail.suite else None,
+        "shown": words.shown(report, comparison, names.base),
         "hidden": words.hidden(comparison) if comparison.verdict == "no detectable change" else "",
         "not_this": listed.not_this(words.not_this_change(comparison)),
         "watch": listed.watch(words.watched(comparison)),

@@ -339,6 +339,16 @@ def hidden(comparison: Comparison) -> str:
     return ", or ".join(parts)
 
 
+def shown(report: Report, comparison: Comparison, base: str) -> str:
+    """What the non-inferiority gate has shown, where it was asked for and held; else empty."""
+    require, margin = report.settings.get("require"), report.settings.get("margin")
+    asked_for = require is not None and require.value == "non-inferior" and margin is not None
+    if not asked_for or margin is None or any(reason.gate == "non-inferiority" for reason in report.reasons):
+        return ""
+    low = fmt.points(comparison.interval[0] if comparison.interval else None)
+    return f"at most {margin.value} points worse than {base} (the interval begins at {low})"
+
+
 def tested(comparison: Comparison) -> str:
     """How much of the comparison could be tested at these numbers."""
     return (

@@ -24,8 +24,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from junitparser.junitparser import Error, Failure, Properties, Property, Result, Skipped, SystemOut
+from junitparser.junitparser import Error, Failure, Properties, Result, Skipped, SystemOut
 from junitparser.xunit2 import FlakyError, FlakyFailure, RerunError, RerunFailure, StackTrace, TestCase, TestSuite
+from lxml.etree import SubElement
 
 from repeat_eval.analysis.report import CaseReport, CaseVerdict, Example, Report
 from repeat_eval.records.trial import Trial
@@ -266,7 +267,10 @@ def _other_messages(case: CaseReport) -> Iterator[str]:
 
 def _properties(pairs: Iterable[tuple[str, str]]) -> Properties:
     element = Properties()
-    element.extend([Property(name, xml(value, MESSAGE_LIMIT)) for name, value in pairs])
+    # A Property object around each of the fifty elements of a case would double the time that the file takes.
+    tree = element._elem
+    for name, value in pairs:
+        SubElement(tree, "property", name=name, value=xml(value, MESSAGE_LIMIT))
     return element
 
 

@@ -168,6 +168,9 @@ def _about(report: Report) -> list[str]:
     parts = []
     if report.provenance.commit:
         parts.append(markdown_code(report.provenance.commit[:12]))
+    base = report.comparison.base if report.comparison else None
+    if base is not None and base.commit:
+        parts.append(f"base {markdown_code(base.commit[:12])}")
     if report.case_reports:
         parts.append(wording.repeats(report))
     parts.append(wording.gate(report))

@@ -14,7 +14,7 @@ from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports import terminal_comparison as compared
 from repeat_eval.reports import wording
-from repeat_eval.reports.columns import GAP, MIN_NAME, Column, drop_order, fit, known_columns
+from repeat_eval.reports.columns import GAP, Column, drop_order, fit, known_columns
 from repeat_eval.reports.comparison_wording import repeats, source, verdict_line
 from repeat_eval.reports.escape import terminal
 
@@ -249,7 +249,7 @@ class _Page:
         self.blank()
 
     def print_changed(self, rows: Sequence[compared.Row]) -> None:
-        """The table of changed cases; the interval goes, then names are cut, when the terminal is narrow."""
+        """The table of changed cases; in a narrow terminal columns go, and names are cut."""
         table = [[self.own(cell) for cell in cells] for cells in (compared.TITLES, *(row.cells for row in rows))]
         columns = list(range(len(compared.TITLES)))
         needed = [max(cell_len(cells[column]) for cells in table) for column in columns]
@@ -257,8 +257,8 @@ class _Page:
         def rest() -> int:
             return sum(needed[column] for column in columns[1:]) + GAP * (len(columns) - 1)
 
-        for column in compared.DROP_ORDER:
-            if rest() + min(needed[0], MIN_NAME) > self.console.width:
+        for column, least in compared.DROP_ORDER:
+            if rest() + min(needed[0], least) > self.console.width:
                 columns.remove(column)
         needed[0] = max(min(needed[0], self.console.width - rest()), 8)
         styles = ["bold", *(row.style for row in rows)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,9 +17,10 @@ from repeat_eval.reports.json_report import looks_like_report, read
 from repeat_eval.steps.files import find_files
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.sides import Checkout
-from repeat_eval.suite.load import load_suite
 from repeat_eval.suite.settings import Settings
-from repeat_eval.suite.spec import SuiteSpec
+
+if TYPE_CHECKING:
+    from repeat_eval.suite.spec import SuiteSpec
 
 _LETTERS: dict[str, Outcome] = {"P": "passed", "F": "failed", "E": "error", "S": "skipped"}
 _FROM_BASE = ("repeats", "threshold", "gate")
@@ -43,7 +45,7 @@ def base_from_files(request: Request, suite: str) -> Base | None:
 
 def base_from(files: Sequence[str], request: Request, suite: str) -> Base:
     """The base in some files; see `base_from_files`."""
-    run = run_from(files, request)
+    run = run_from(files, request, lean=True)
     shown = ", ".join(files)
     if not run.trials:
         reasons = [*(run.footer.missing if run.footer else ()), *run.header.warnings] or ["it holds no trial"]
@@ -55,8 +57,8 @@ def base_from(files: Sequence[str], request: Request, suite: str) -> Base:
     return Base(msgspec.structs.replace(run, header=header), "file")
 
 
-def run_from(files: Sequence[str], request: Request) -> Run:
-    """A run from one run file, one report, or other tools' results.
+def run_from(files: Sequence[str], request: Request, *, lean: bool = False) -> Run:
+    """A run from one run file, one report, or other tools' results; `lean` as for `read_run`.
 
     Raises:
         UserError: no file matches, several run files, or unreadable files.
@@ -67,7 +69,7 @@ def run_from(files: Sequence[str], request: Request) -> Run:
     own = [path for path in paths if looks_like_run_file(path)]
     if own and len(paths) > 1:
         raise UserError(Problem("is a run file; give one run file alone, or other tools' results", str(own[0])))
-    return read_run(own[0]) if own else run_of_results(paths, request)
+    return read_run(own[0], lean=lean) if own else run_of_results(paths, request)
 
 
 def run_of_results(paths: Sequence[Path], request: Request) -> Run:
@@ -144,6 +146,8 @@ def suite_of_base(spec: SuiteSpec, checkout: Checkout) -> SuiteSpec | None:
     path = checkout.folder / spec.path.name
     if path.resolve() == spec.path.resolve() or not path.is_file():
         return None
+    from repeat_eval.suite.load import load_suite
+
     try:
         return load_suite(path)
     except UserError:

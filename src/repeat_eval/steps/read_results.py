@@ -11,10 +11,10 @@ from repeat_eval.errors import Problem, UserError
 from repeat_eval.reports.json_report import looks_like_report, read
 from repeat_eval.steps.bases import base_from, base_from_files, run_from, run_of_results
 from repeat_eval.steps.files import find_files
+from repeat_eval.steps.finished import Finished
 from repeat_eval.steps.judging import report_of, rules_of, settings_of_run
 from repeat_eval.steps.recording import now, recording
 from repeat_eval.steps.request import Request
-from repeat_eval.steps.run_suite import Finished
 from repeat_eval.suite.settings import resolve
 from repeat_eval.version import __version__
 

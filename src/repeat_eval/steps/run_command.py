@@ -19,10 +19,11 @@ from repeat_eval.records.revision import commit_of
 from repeat_eval.records.run import RunHeader
 from repeat_eval.steps.bases import Base, base_from_files
 from repeat_eval.steps.command_evidence import CommandEvidence
+from repeat_eval.steps.finished import Finished
 from repeat_eval.steps.judging import report_of, rules_of
 from repeat_eval.steps.recording import BASE_FILE, RUN_FILE, now, recordings, target_log
 from repeat_eval.steps.request import Request
-from repeat_eval.steps.run_suite import Finished, load_reports_meanwhile
+from repeat_eval.steps.run_suite import load_reports_meanwhile
 from repeat_eval.steps.sides import base_checkout
 from repeat_eval.suite.settings import ResolvedSettings, resolve
 from repeat_eval.version import __version__

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from repeat_eval.analysis.report import Report
 from repeat_eval.execution.plan import describe_target, fingerprint_targets, plan_cases
 from repeat_eval.records.fingerprints import trial_seed
 from repeat_eval.records.revision import commit_of
 from repeat_eval.records.run import RunHeader, Selection
 from repeat_eval.reports.registry import preload
 from repeat_eval.steps.bases import Base, base_from_files, suite_of_base, with_settings_of
+from repeat_eval.steps.finished import Finished
 from repeat_eval.steps.judging import report_of, rules_of
-from repeat_eval.steps.recording import Recording, now
+from repeat_eval.steps.recording import now
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.run_sides import SidePlan, run_sides
 from repeat_eval.steps.sides import Checkout, base_checkout, root_of
@@ -29,13 +29,6 @@ from repeat_eval.version import __version__
 
 if TYPE_CHECKING:
     from repeat_eval.targets.function_target import FunctionTarget
-
-
-class Finished(msgspec.Struct, frozen=True):
-    """A run that came to its end or was stopped: its report, and the trials behind it."""
-
-    report: Report
-    recording: Recording
 
 
 def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: FunctionTarget | None = None) -> Finished:
