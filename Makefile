@@ -29,6 +29,7 @@ docs: $(DEV)  ## rewrite the generated parts of README.md and docs/
 	$(PY) scripts/write_settings_docs.py
 	$(PY) scripts/write_suite_docs.py
 	$(PY) scripts/write_planning_docs.py
+	$(PY) scripts/write_calibration_docs.py
 	$(PY) scripts/write_readme_picture.py
 
 bench: $(DEV)  ## figures, not tests: see benchmarks/README.md

@@ -24,11 +24,13 @@ def rows(draw: st.DrawFn) -> Row:
     return draw(st.integers(0, base_n)), base_n, draw(st.integers(0, head_n)), head_n
 
 
+CALM = settings(deadline=None)
 some_rows = st.lists(rows(), min_size=1, max_size=12)
 outcomes = st.dictionaries(st.sampled_from("abcdefgh"), st.text("PFES.", min_size=1, max_size=8), max_size=8)
 MIRROR = {"regressed": "improved", "improved": "regressed"}
 
 
+@CALM
 @given(some_rows)
 def test_swapping_the_sides_turns_the_sign_and_keeps_p(cases: list[Row]) -> None:
     there = compared(*cases)
@@ -41,6 +43,7 @@ def test_swapping_the_sides_turns_the_sign_and_keeps_p(cases: list[Row]) -> None
     assert [case.q for case in there.cases] == pytest.approx([case.q for case in back.cases], abs=1e-11)
 
 
+@CALM
 @given(some_rows, st.integers(0, 2**32))
 def test_the_order_of_cases_changes_nothing(cases: list[Row], seed: int) -> None:
     base, head = sides(cases)
@@ -56,6 +59,7 @@ def test_the_order_of_cases_changes_nothing(cases: list[Row], seed: int) -> None
     assert two == msgspec.structs.replace(one, cases=tuple(by_id[plan.id] for plan in shuffled))
 
 
+@CALM
 @given(some_rows)
 def test_a_comparison_of_a_run_with_itself_is_no_detectable_change(cases: list[Row]) -> None:
     run, _ = sides(cases)
@@ -64,6 +68,7 @@ def test_a_comparison_of_a_run_with_itself_is_no_detectable_change(cases: list[R
     assert all(case.change == "unchanged" and not case.watch for case in comparison.cases)
 
 
+@CALM
 @given(some_rows, st.sampled_from(["0.001", "0.01", "0.05", "0.1", "0.5"]))
 def test_every_p_lies_between_0_and_1_and_the_verdict_follows_the_stated_rule(cases: list[Row], alpha: str) -> None:
     comparison = compared(*cases, alpha=alpha)
@@ -86,6 +91,7 @@ def test_every_p_lies_between_0_and_1_and_the_verdict_follows_the_stated_rule(ca
         assert not (case.watch and worse)
 
 
+@CALM
 @given(some_rows, some_rows)
 def test_cases_of_one_side_alone_never_count(cases: list[Row], others: list[Row]) -> None:
     base, head = sides(cases)
@@ -96,6 +102,7 @@ def test_cases_of_one_side_alone_never_count(cases: list[Row], others: list[Row]
     assert figures(wide) == figures(compare_runs(base, head, Rules()))
 
 
+@CALM
 @given(some_rows)
 def test_trials_that_are_there_twice_never_count(cases: list[Row]) -> None:
     base, head = sides(cases)
@@ -104,7 +111,7 @@ def test_trials_that_are_there_twice_never_count(cases: list[Row]) -> None:
     assert analyse(doubled, Rules(), base=base).comparison == analyse(head, Rules(), base=base).comparison
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(outcomes, outcomes)
 def test_any_two_runs_can_be_reported_and_the_report_can_be_read_again(
     before: dict[str, str], now: dict[str, str]
@@ -119,7 +126,7 @@ def test_any_two_runs_can_be_reported_and_the_report_can_be_read_again(
         assert report.comparison.verdict not in ("regressed", "mixed")
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(outcomes, outcomes)
 def test_head_from_its_report_and_head_from_its_run_give_one_comparison(
     before: dict[str, str], now: dict[str, str]

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from repeat_eval.statistics.ratios import geometric_change
 
+CALM = settings(deadline=None)
 means = st.floats(1e-3, 1e3)
 pairs = st.lists(st.tuples(means, means), min_size=5, max_size=30)
 
 
+@CALM
 @given(pairs)
 def test_it_is_the_paired_t_test_on_logarithms(cases: list[tuple[float, float]]) -> None:
     logs = [math.log(head) - math.log(base) for base, head in cases]
@@ -29,6 +31,7 @@ def test_it_is_the_paired_t_test_on_logarithms(cases: list[tuple[float, float]])
     assert (change.low, change.high) == pytest.approx((math.exp(interval.low), math.exp(interval.high)), rel=1e-6)
 
 
+@CALM
 @given(pairs, st.randoms(use_true_random=False))
 def test_order_changes_nothing_and_swapping_sides_inverts(cases: list[tuple[float, float]], shuffler: object) -> None:
     change = geometric_change(cases)

@@ -102,12 +102,12 @@ def gate_warnings(comparison: Comparison, rules: Rules, mode: RunSource) -> list
 
 
 def _without_base(comparison: Comparison | None, rules: Rules, missing: str | None) -> list[Reason]:
-    why = comparison.text if comparison is not None else missing or "no base was given"
+    if comparison is not None and missing is None:
+        # Somebody named a base: that it tells nothing is not the same as that there is none.
+        return [Reason(gate="no-base", verdict="incomplete", text=f"cannot be compared with base: {comparison.text}")]
+    why = missing or "no base was given"
     if rules.no_base == "incomplete":
         return [Reason(gate="no-base", verdict="incomplete", text=f"a base is required: {why}")]
-    if comparison is not None and missing is None and rules.require == "non-inferior":
-        # There is a base, and what was asked for cannot be shown with it.
-        return [Reason(gate="non-inferiority", verdict="incomplete", text=f"non-inferiority cannot be shown: {why}")]
     return []
 
 

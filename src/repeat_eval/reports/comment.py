@@ -111,20 +111,21 @@ def _fitting(frame: _Frame, limits: tuple[int, int]) -> str | None:
     comparison = words.comparable(report)
     cases = len(comparison.cases if comparison else report.case_reports)
     telling = sum(map(words.says_something, comparison.cases)) if comparison else cases
-    for detail, wanted, most in _ladder(cases, telling):
+    for detail, wanted, most in _ladder(cases, telling, compared=comparison is not None):
         text = _with_rows(frame, detail, (wanted, most, cases), limits)
         if text is not None:
             return text
     return None
 
 
-def _ladder(cases: int, telling: int) -> Iterator[tuple[Detail, int, int]]:
+def _ladder(cases: int, telling: int, *, compared: bool) -> Iterator[tuple[Detail, int, int]]:
     """The steps by which a comment gets shorter, each with the fewest and the most rows of cases that it may have."""
     detail = Detail()
-    yield detail, telling, cases
-    detail = detail._replace(bars=False)
-    yield detail, telling, telling
-    detail = detail._replace(wide=False)
+    if compared:  # only a table of two sides has bars and wide rows
+        yield detail, telling, cases
+        detail = detail._replace(bars=False)
+        yield detail, telling, telling
+        detail = detail._replace(wide=False)
     yield detail, min(FEWEST_ROWS, telling), telling
     for step in (
         {"rows": 0, "named": 3, "warnings": 3},

@@ -47,6 +47,7 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
         spec = load_suite(request.suite)
     if request.target is not None:
         spec = _with_target(spec, request.target)
+    settings = resolve(("option", request.options), ("variable", request.variables), ("suite", spec.settings))
     with contextlib.ExitStack() as stack:
         checkout = None
         if request.base_dir is not None or request.base_ref is not None:
@@ -56,7 +57,7 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
         base_suite = None if checkout is None else suite_of_base(spec, checkout)
         if request.settings_from == "base":
             spec = with_settings_of(spec, base_suite)
-        settings = resolve(("option", request.options), ("variable", request.variables), ("suite", spec.settings))
+            settings = resolve(("option", request.options), ("variable", request.variables), ("suite", spec.settings))
         cases = select(spec.cases, request.cases, request.tags)
         header = _header(spec, cases, settings, request, in_process=function is not None)
         base = base_from_files(request, header.suite)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from repeat_eval.errors import UserError
 from repeat_eval.suite import fields
 from repeat_eval.suite.messages import plain_message
 
@@ -126,7 +127,11 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
 
 
 def resolve(*layers: tuple[Source, Settings]) -> ResolvedSettings:
-    """Put layers of settings together, the strongest first, over the defaults."""
+    """Put layers of settings together, the strongest first, over the defaults.
+
+    Raises:
+        UserError: settings that only make sense together are not there together.
+    """
     values: dict[str, Resolved] = {}
     for name in Settings.model_fields:
         resolved = Resolved(DEFAULTS.get(name), "default")
@@ -136,4 +141,9 @@ def resolve(*layers: tuple[Source, Settings]) -> ResolvedSettings:
                 resolved = Resolved(value, source)
                 break
         values[name] = resolved
+    if (values["require"].value is None) != (values["margin"].value is None):
+        raise UserError(
+            "`require: non-inferior` and `margin` go together: how many points worse may head be? "
+            "For instance --require non-inferior --margin 3"
+        )
     return ResolvedSettings(values)
