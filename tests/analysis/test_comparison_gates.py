@@ -108,7 +108,7 @@ def test_a_base_that_was_given_and_cannot_be_compared_leaves_the_evidence_incomp
     report = judged(base, head)
     assert report.exit_code == 3
     (reason,) = of_gate(report, "no-base")
-    assert reason.text == "cannot be compared with base: no trial of base gave a verdict"
+    assert reason.text.startswith("cannot be compared with base: no trial of base gave a verdict")
     assert "not compared with base: no trial of base gave a verdict" in report.warnings[0]
 
 
