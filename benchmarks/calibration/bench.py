@@ -40,7 +40,7 @@ def claims(found: Results) -> Iterator[Figure]:
     """What the comparison claims, each as a figure that should not exceed its goal."""
     for method in OURS:
         yield _figure(
-            f"false alarms, {method}, worst cell", found.worst(method).rates[method] * 100, ALLOWED * 100, "%"
+            f"false alarms, {method}, worst cell", found.worst(method).rates[method] * 100, round(ALLOWED * 100, 1), "%"
         )
     for kind in KINDS:
         ratio = found.best_peer(kind) / found.power(results.SUITE, kind)

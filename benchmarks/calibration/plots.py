@@ -81,7 +81,7 @@ def false_alarms(results: Results) -> str:
 
 def power(results: Results) -> str:
     """A group of bars a kind of change, a bar a method that holds its level."""
-    methods = [method for method in _SHADES if results.holds_level(method)]
+    methods = list(_SHADES)
     kinds = {"broad": "every case loses a share", "few": "a few cases nearly break", "logit": "flaky cases get worse"}
     top, bar, gap = 64, 20, 26
     group = bar * len(methods) + gap
@@ -103,13 +103,15 @@ def power(results: Results) -> str:
                 f'<rect x="{x(0):.1f}" y="{y + 2:.1f}" width="{x(share) - x(0):.1f}" height="{bar - 4}" '
                 f'fill="{_SHADES[method]}"/>'
             )
-            number, name = f"{share * 100:.0f} %", _label(method)
+            number, name = f"{share * 100:.0f} %", _label(method) + ("" if results.holds_level(method) else " †")
             if x(share) - x(0) < _NAME_WIDTH:
                 parts.append(_text(x(share) + 6, y + bar - 6, f"{number}  {name}", size=12))
                 continue
             parts.append(_text(x(0) + 8, y + bar - 6, name, size=12, color="#fff"))
             parts.append(_text(x(share) + 6, y + bar - 6, number, size=12, bold=method in (SUITE, GATE)))
-    return _picture(bottom + 40, parts, "Power of each method by kind of change")
+    if not all(map(results.holds_level, methods)):
+        parts.append(_text(_LEFT, bottom + 40, "† does not hold its level in every cell", size=12, color="#555"))
+    return _picture(bottom + 56, parts, "Power of each method by kind of change")
 
 
 def broken_case(results: Results) -> str:

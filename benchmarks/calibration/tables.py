@@ -70,16 +70,16 @@ def _false_alarms(results: Results) -> str:
 
 def _power(results: Results) -> str:
     sizes = sorted({cell.cases for cell in results.cells})
-    holding = [method for method in results.methods if results.holds_level(method)]
+    tests = [method for method in results.methods if method != ANY_DROP]
 
     def row(method: str) -> list[str]:
         kinds = [_percent(results.power(method, kind)) for kind in KINDS]
         by_size = [_percent(mean(results.power(method, kind, cases) for kind in KINDS)) for cases in sizes]
-        return [_name(method), *kinds, *by_size]
+        mark = "" if results.holds_level(method) else " †"
+        return [_name(method) + mark, *kinds, *by_size]
 
-    table = _table(["method", *KINDS.values(), *(f"{cases} cases" for cases in sizes)], map(row, holding))
-    left_out = [_name(method) for method in results.methods if method not in holding]
-    return table + (f"\n\nLeft out, since they do not hold their level: {', '.join(left_out)}." if left_out else "")
+    table = _table(["method", *KINDS.values(), *(f"{cases} cases" for cases in sizes)], map(row, tests))
+    return table + "\n\n† does not hold its level, so part of this power is bought with false alarms."
 
 
 def _scenario(results: Results) -> str:

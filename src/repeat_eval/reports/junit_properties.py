@@ -1,7 +1,7 @@
 """The properties of junit.xml: our own `repeat-eval.*`, and `evals.*`, the convention for scores of evaluations.
 
 In `evals.*` a dot separates levels, so dots in the names of checks become underscores; `evaluations` is a list counted
-from 0 with one entry a trial that gave a verdict.
+from 0 with one entry a trial that gave a verdict, written only where the trials disagree.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ def case_properties(report: Report, case: CaseReport) -> Pairs:
         yield from _score(
             "pass", "boolean", case.pass_rate, case.passed, truth(case.verdict in ("pass", "within-noise"))
         )
-        if report.totals.trials <= MAX_EVALUATIONS:
+        # Where all trials agree the sum has told everything, and most cases of most suites agree.
+        if case.flaky and report.totals.trials <= MAX_EVALUATIONS:
             verdicts = (letter for letter in case.outcomes if letter in "PF")
             for place, letter in enumerate(verdicts):
                 yield f"evals.scores.pass.evaluations.{place}.value", truth(letter == "P")

@@ -14,12 +14,12 @@ from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.reports import comparison_parts as parts
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports import wording
-from repeat_eval.reports.columns import mark
 from repeat_eval.reports.comparison_details import details
 from repeat_eval.reports.comparison_parts import CaseLink
 from repeat_eval.reports.comparison_wording import comparable, headline
 from repeat_eval.reports.escape import markdown, markdown_code
 from repeat_eval.reports.markdown_templates import case_name, load_template
+from repeat_eval.reports.single_cases import cases_table
 
 LIMIT = 1_000_000
 """Bytes of a job summary; GitHub drops one of more than 1 MiB whole."""
@@ -102,13 +102,6 @@ def content(report: Report, detail: Detail, *, link: CaseLink = _case_cell, comp
     flaky = [] if wording.single_trial(report) else list(report.flaky_cases())
     rows, left_out = _rows(report, detail)
     warnings = list(wording.warnings(report))
-    columns = {
-        "repeats": not wording.single_trial(report),
-        "score": any(case.score for case in report.case_reports),
-        "time": any(case.duration for case in report.case_reports),
-        "cost": any(case.cost is not None for case in report.case_reports),
-        "without": any(fmt.errors_of_case(case) for case in report.case_reports),
-    }
     return {
         "report": report,
         "totals": report.totals,
@@ -121,9 +114,8 @@ def content(report: Report, detail: Detail, *, link: CaseLink = _case_cell, comp
         "suite_reasons": wording.suite_reasons(report)[:MAX_FAILED],
         "flaky": flaky[: detail.flaky],
         "flaky_count": len(flaky),
-        "rows": rows,
+        "all_cases": cases_table(report, rows, link),
         "left_out": left_out,
-        "columns": columns,
         "settings": report.settings if detail.settings else None,
         "how": _how(report),
         "warnings": warnings[: detail.warnings],
@@ -138,7 +130,6 @@ def content(report: Report, detail: Detail, *, link: CaseLink = _case_cell, comp
         "details": comparison and details(report, comparison, names, shown, link),
         "link": link,
         "f": fmt,
-        "mark": _mark,
     }
 
 
@@ -147,11 +138,6 @@ def _headline(report: Report) -> tuple[str, str]:
         return headline(report, "base", name=case_name, prose=markdown)
     word = _WORDS[report.verdict]
     return _SIGNS[report.verdict], f"{word}: {wording.headline(report, case_name, markdown)}"
-
-
-def _mark(case: CaseReport) -> str:
-    sign = mark(case)
-    return "\\~" if sign == "~" else "–" if sign == "-" else sign
 
 
 def _rows(report: Report, detail: Detail) -> tuple[list[CaseReport], int]:
