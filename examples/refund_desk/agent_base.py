@@ -1,7 +1,8 @@
 """The refund desk at its earlier revision, before the prompt was shortened: the base to compare `agent.py` with.
 
 Against it the new revision is really worse at asking for a photo, at naming the reason of a refusal and at partial
-refunds, and better at answering in JSON. Where a plain yes or no is asked for, the two have the same habit: a difference there is luck.
+refunds, and better at answering in JSON. Where a plain yes or no is asked for, the two have the same habit: a
+difference there is luck.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import signal
 import sys
 
 
@@ -17,6 +18,8 @@ def main() -> None:
         return
     # A short-lived process makes many objects and hardly any garbage: looking for it takes a tenth of a small run.
     gc.set_threshold(100_000, 20, 20)
+    # Ended like Ctrl-C, so that temporary folders and worktrees are removed; while trials run, see execution.stopping.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     from repeat_eval.cli.main import run
 
     code = run()

@@ -13,6 +13,7 @@ from repeat_eval.cli.options import (
     GATE_OPTIONS,
     RUN_OPTIONS,
     SHOW_OPTIONS,
+    Folder,
     option,
     settings_from,
     with_options,
@@ -52,7 +53,7 @@ _QUIET, _NO_COLOR = SHOW_OPTIONS[:2]
 @option(
     "--out",
     "-o",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Folder(),
     default=DEFAULT_OUT,
     show_default=True,
     help="Folder for run.jsonl and the reports of the run.",

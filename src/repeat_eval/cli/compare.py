@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ from repeat_eval.cli.options import (
     COMPARISON_OPTIONS,
     GATE_OPTIONS,
     SHOW_OPTIONS,
+    Folder,
     option,
     settings_from,
     with_options,
@@ -33,7 +33,7 @@ from repeat_eval.steps.write_reports import write_reports
     show_default=True,
     help="What equal names within one results file are.",
 )
-@option("--out", "-o", type=click.Path(path_type=Path, file_okay=False), help="Folder for the reports (default: none).")
+@option("--out", "-o", type=Folder(), help="Folder for the reports (default: none).")
 @with_options(GATE_OPTIONS, COMPARISON_OPTIONS, SHOW_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, base: str, head: str, **values: Any) -> int:

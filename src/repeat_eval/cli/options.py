@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,6 +20,19 @@ def option(*names: str, **kwargs: Any) -> Callable[[Any], Any]:
     long = next(name for name in names if name.startswith("--")).split("/")[0]
     kwargs.setdefault("envvar", PREFIX + long[2:].upper().replace("-", "_"))
     return click.option(*names, **kwargs)
+
+
+class Folder(click.Path):
+    """A folder that is named. `--out "$UNSET"` is a slip, and would be the folder the user stands in."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, file_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The folder; fails when the name is empty."""
+        if value == "":
+            self.fail("the name of the folder is empty", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 GATE_OPTIONS = (

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from repeat_eval.cli.options import COMPARISON_OPTIONS, GATE_OPTIONS, SHOW_OPTIONS, option, settings_from, with_options
+from repeat_eval.cli.options import (
+    COMPARISON_OPTIONS,
+    GATE_OPTIONS,
+    SHOW_OPTIONS,
+    Folder,
+    option,
+    settings_from,
+    with_options,
+)
 from repeat_eval.cli.show import Screen
 from repeat_eval.steps.read_results import report_from
 from repeat_eval.steps.request import Request
@@ -26,7 +33,7 @@ from repeat_eval.steps.write_reports import write_reports
     show_default=True,
     help="What equal names within one results file are.",
 )
-@option("--out", "-o", type=click.Path(path_type=Path, file_okay=False), help="Folder for the reports (default: none).")
+@option("--out", "-o", type=Folder(), help="Folder for the reports (default: none).")
 @with_options(GATE_OPTIONS, COMPARISON_OPTIONS, SHOW_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, files: tuple[str, ...], **values: Any) -> int:

@@ -12,6 +12,7 @@ from repeat_eval.cli.options import (
     GATE_OPTIONS,
     RUN_OPTIONS,
     SHOW_OPTIONS,
+    Folder,
     option,
     settings_from,
     with_options,
@@ -32,7 +33,7 @@ DEFAULT_OUT = "repeat-eval-report"
 @option("--results", metavar="GLOB", multiple=True, help="Read result files that exist already; may be repeated.")
 @option("--target", metavar="TARGET", help="python:module:function, command:LINE or a URL, instead of the suite's.")
 @option("--base", metavar="FILE", multiple=True, help="Compare with this run file, report or results.")
-@option("--base-dir", type=click.Path(path_type=Path, file_okay=False), help="Run base's checkout beside head.")
+@option("--base-dir", type=Folder(), help="Run base's checkout beside head.")
 @option("--base-ref", metavar="REF", help="Run this revision beside head, from a worktree that is removed afterwards.")
 @option("--base-target", metavar="TARGET", help="Run this target beside the suite's, in the same folder.")
 @option("--settings-from", type=click.Choice(["head", "base"]), default="head", help="Whose suite file sets the gate.")
@@ -49,7 +50,7 @@ DEFAULT_OUT = "repeat-eval-report"
 @option(
     "--out",
     "-o",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Folder(),
     default=DEFAULT_OUT,
     show_default=True,
     help="Folder for run.jsonl and the reports.",

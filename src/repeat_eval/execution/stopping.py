@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from repeat_eval.records.run import StopReason
 
@@ -56,31 +57,38 @@ class Stop:
 
 @contextlib.contextmanager
 def signals_stop(stop: Stop, loop: asyncio.AbstractEventLoop, notify: Callable[[str], None]) -> Iterator[None]:
-    """While inside, SIGINT and SIGTERM trigger the stop; a second one ends the process at once.
+    """While inside, SIGINT and SIGTERM trigger the stop; a second one raises KeyboardInterrupt out of the event loop.
+
+    Whoever runs the loop with `asyncio.run` then has every task cancelled, which kills what they started: nothing goes
+    on behind a program that was told to end at once. A third signal is no longer handled here.
 
     Does nothing outside the main thread, where Python cannot handle signals.
     """
 
     def handle(number: int) -> None:
         if stop.reason == "interrupted":
-            loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(number)
+            release()
+            raise KeyboardInterrupt
         notify(
             f"{signal.Signals(number).name}: no further trial starts; waiting up to {GRACE_SECONDS:.0f} s for those in "
             "flight (again: end at once)"
         )
         stop.interrupt()
 
-    handled = []
-    try:
+    before: dict[int, Any] = {}
+
+    def release() -> None:
+        while before:
+            number, handler = before.popitem()
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+
+    with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
         for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
             loop.add_signal_handler(number, handle, number)
-            handled.append(number)
-    except (ValueError, RuntimeError, NotImplementedError):
-        pass
+            before[number] = handler
     try:
         yield
     finally:
-        for number in handled:
-            loop.remove_signal_handler(number)
+        release()

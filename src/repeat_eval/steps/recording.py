@@ -14,6 +14,7 @@ from repeat_eval.records.lock import writer_lock
 from repeat_eval.records.resume import refusals, trials_to_keep
 from repeat_eval.records.run import Run, RunFooter, RunHeader, StopReason
 from repeat_eval.records.trial import Trial
+from repeat_eval.steps.files import find_files, make_output_folder
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.scrubbing import scrub_header, scrub_trial
 from repeat_eval.targets.environment import Scrubber
@@ -123,7 +124,8 @@ def recording(header: RunHeader, request: Request) -> Iterator[Recording]:
 def recordings(headers: Mapping[str, RunHeader], request: Request) -> Iterator[list[Recording]]:
     """Open the output folder for runs, one file each; a run file is opened by `begin`, or by the first trial.
 
-    A base file of an earlier run that has none now is removed: it would belong to something else.
+    A base file that an earlier run left there is removed when this run starts and has none of its own: it would belong
+    to something else.
 
     Args:
         headers: header of each run by the name of its file.
@@ -138,14 +140,10 @@ def recordings(headers: Mapping[str, RunHeader], request: Request) -> Iterator[l
     if request.out is None:
         yield [Recording(header, (), None, request) for header in clean.values()]
         return
-    try:
-        request.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(Problem(f"cannot be made: {error.strerror}", str(request.out))) from None
+    make_output_folder(request.out)
     with writer_lock(request.out):
-        made = [_opened(request.out / name, header, request) for name, header in clean.items()]
-        if BASE_FILE not in clean:
-            (request.out / BASE_FILE).unlink(missing_ok=True)
+        stale = _stale_base(request, request.out) if BASE_FILE not in clean else None
+        made = [_opened(request.out / name, header, request, stale) for name, header in clean.items()]
         try:
             yield made
         finally:
@@ -153,8 +151,16 @@ def recordings(headers: Mapping[str, RunHeader], request: Request) -> Iterator[l
                 one.close()
 
 
-def _opened(path: Path, header: RunHeader, request: Request) -> Recording:
-    open_journal, opened = _journal(path, header, request)
+def _stale_base(request: Request, out: Path) -> Path | None:
+    """The base file that an earlier run left beside its own; None if there is none, or if it is this run's base."""
+    path = out / BASE_FILE
+    if not (path.is_file() and (out / RUN_FILE).is_file()):
+        return None
+    return None if any(path.samefile(file) for file in find_files(request.base)) else path
+
+
+def _opened(path: Path, header: RunHeader, request: Request, stale: Path | None) -> Recording:
+    open_journal, opened = _journal(path, header, request, stale)
     if opened is None:
         return Recording(header, (), open_journal, request)
     made = Recording(header, trials_to_keep(opened), open_journal, request)
@@ -163,13 +169,19 @@ def _opened(path: Path, header: RunHeader, request: Request) -> Recording:
     return made
 
 
-def _journal(path: Path, header: RunHeader, request: Request) -> tuple[Callable[[], Journal], Run | None]:
+def _journal(
+    path: Path, header: RunHeader, request: Request, stale: Path | None
+) -> tuple[Callable[[], Journal], Run | None]:
     def create() -> Journal:
         with _as_user_error(path):
+            if stale is not None:
+                stale.unlink(missing_ok=True)
             return Journal.create(path, header)
 
     def resume() -> Journal:
         with _as_user_error(path):
+            if stale is not None:
+                stale.unlink(missing_ok=True)
             return Journal.resume(path, opened)
 
     with _as_user_error(path):

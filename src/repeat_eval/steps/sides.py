@@ -62,12 +62,11 @@ def base_checkout(request: Request, head: Path) -> Iterator[Checkout]:
     place = Path(tempfile.mkdtemp(prefix="repeat-eval-base-"))
     try:
         _git(root, "worktree", "add", "--detach", "--quiet", str(place / "base"), reference, what=reference)
-        try:
-            yield _checkout(place / "base", root, head)
-        finally:
-            with contextlib.suppress(UserError):
-                _git(root, "worktree", "remove", "--force", str(place / "base"), what=reference)
+        yield _checkout(place / "base", root, head)
     finally:
+        # Also after an interruption in the middle of `add`, when the worktree is known to git but not whole.
+        with contextlib.suppress(UserError):
+            _git(root, "worktree", "remove", "--force", "--force", str(place / "base"), what=reference)
         shutil.rmtree(place, ignore_errors=True)
 
 

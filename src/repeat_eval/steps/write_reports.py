@@ -6,36 +6,28 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from repeat_eval.analysis.report import Report
-from repeat_eval.errors import Problem, UserError
 from repeat_eval.records.trial import Trial
 from repeat_eval.reports import registry
+from repeat_eval.steps.files import make_output_folder
 from repeat_eval.steps.request import Request
 
 
 def write_reports(report: Report, request: Request, *, trials: Sequence[Trial] | None = None) -> list[Path]:
     """Render and write report.json, junit.xml, summary.md and comment.md; nothing when there is no output folder.
 
-    The folder keeps itself out of the user's commits with a .gitignore of its own.
-
     Raises:
         UserError: the folder cannot be written.
     """
     if request.out is None:
         return []
-    written = registry.write_reports(
+    make_output_folder(request.out)
+    return registry.write_reports(
         report,
         request.out,
         trials=trials,
         junit_strict=request.junit_strict,
         reproduce=_reproduce(report, request),
     )
-    ignore = request.out / ".gitignore"
-    try:
-        if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")
-    except OSError as error:
-        raise UserError(Problem(f"cannot be written: {error.strerror}", str(ignore))) from None
-    return written
 
 
 def _reproduce(report: Report, request: Request) -> str | None:
