@@ -3,6 +3,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 RUNTIME := $(VENV)/.runtime-ready
 DEV := $(VENV)/.dev-ready
+LINT_VENV := .venv-lint
+LINT := $(LINT_VENV)/.ready
 
 .PHONY: demo test lint types format docs bench schemas clean
 
@@ -37,6 +39,10 @@ bench: $(DEV)  ## figures, not tests: see benchmarks/README.md
 
 $(RUNTIME): requirements.lock requirements-build.lock pyproject.toml scripts/make_venv.sh
 	sh scripts/make_venv.sh $(VENV) requirements-build.lock requirements.lock
+	@touch $@
+
+$(LINT): requirements-lint.lock scripts/make_venv.sh
+	PROJECT=none sh scripts/make_venv.sh $(LINT_VENV) requirements-lint.lock
 	@touch $@
 
 $(DEV): requirements-dev.lock requirements-build.lock pyproject.toml scripts/make_venv.sh

@@ -37,4 +37,6 @@ fi
 for lock in "$@"; do
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock"
 done
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+if [ "${PROJECT:-editable}" = editable ]; then
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+fi

@@ -297,3 +297,16 @@ def test_one_repeat_is_exactly_what_happened_once() -> None:
     report = CAPITALS.run(capitals, repeats=1)
     assert (report.flaky_count, report.stability, report.verdict) == (0, None, "pass")
     assert all(case.pass_hat_k["2"] is None and case.reliability is None for case in report.cases)
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_function_that_changes_its_input_changes_no_other_trial(workers: int) -> None:
+    lengths: list[int] = []
+
+    def agent(conversation: dict[str, list[str]]) -> str:
+        conversation["messages"].append("and then?")
+        lengths.append(len(conversation["messages"]))
+        return "fine"
+
+    Suite("s", [Case(id="a", input={"messages": ["hello"]}, expect=[])]).run(agent, repeats=5, workers=workers)
+    assert lengths == [2] * 5

@@ -11,6 +11,10 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    for name in ("stdout", "stderr"):
+        # A process may be started with these closed; there is still a verdict to give by the exit code.
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - open to the end
     if sys.argv[1:] in (["--version"], ["-V"]):
         from repeat_eval.version import __version__
 

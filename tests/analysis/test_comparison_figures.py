@@ -204,8 +204,14 @@ def test_the_question_about_new_cases_is_answered_from_ten_cases_on() -> None:
 def test_what_could_hide_is_said_for_the_suite_and_for_a_case() -> None:
     comparison = compared(*[(9, 10, 9, 10)] * 20)
     assert comparison.detectable == pytest.approx(minimal_detectable_difference(20, 10, 10, 0.1))
-    assert comparison.detectable_case == (6, 10)
+    assert comparison.detectable_case == (6, 10), "no case with two failures of twenty can be tested"
     assert compared((1, 1, 1, 1)).detectable is None
+
+
+def test_a_case_that_falls_must_fall_further_beside_others_that_can_be_tested() -> None:
+    assert compared((10, 10, 10, 10)).detectable_case == (6, 10)
+    assert compared((10, 10, 10, 10), *[(5, 10, 5, 10)] * 4).detectable_case == (4, 10)
+    assert detectable_case(10, 10, 0.05, testable=5) == (4, 10)
 
 
 def test_three_repeats_find_only_a_case_that_never_passes_and_two_find_none() -> None:

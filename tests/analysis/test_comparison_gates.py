@@ -9,6 +9,7 @@ import pytest
 from analysis_runs import run_of
 from comparing import Row, judged, judged_rows, letters, sides, with_header
 
+from repeat_eval.analysis.comparison_text import p_text
 from repeat_eval.analysis.report import Reason, Report
 
 SOLID: Row = (10, 10, 10, 10)
@@ -117,10 +118,39 @@ def test_more_errors_on_head_are_a_regression() -> None:
     head = run_of({f"case {number}": "PPPPPPPPPE" for number in range(8)})
     report = judged(base, head)
     (reason,) = of_gate(report, "error-regression")
-    assert reason.verdict == "fail" and reason.text.startswith("errors rose from 0.0% to 10.0% of the trials")
+    assert reason.verdict == "fail" and reason.text.startswith("errors rose from 0% to 10.0% of the trials")
     assert report.exit_code == 1
     assert judged(head, base).exit_code == 0
     assert judged(base, head, fail_on="none").exit_code == 0
+
+
+def test_a_rise_of_errors_that_is_significant_only_outside_its_share_of_alpha_is_told_and_does_not_block() -> None:
+    base = run_of({f"case {number}": "PPPPPPPPPP" for number in range(6)})
+    head = run_of({f"case {number}": "PPPPPPPPPE" for number in range(6)})
+    report = judged(base, head)
+    (reason,) = of_gate(report, "error-regression")
+    assert report.exit_code == 0 and reason.verdict == "pass"
+    assert "p 0.016" in reason.text and "only p below 0.01 blocks" in reason.text
+    assert of_gate(judged(base, head, alpha="0.1"), "error-regression")[0].verdict == "fail"
+
+
+def test_errors_take_their_share_of_alpha_from_the_suites_half_alone() -> None:
+    base = run_of({"a": letters(10, 10), "b": letters(10, 10)})
+    head = run_of({"a": letters(6, 10), "b": letters(10, 10)})
+    with_error = run_of({"a": letters(6, 10), "b": "PPPPPPPPPE"})
+    assert judged(base, head, gate="none", fail_on="suite-regression").verdict == "fail"
+    report = judged(base, with_error, gate="none", fail_on="suite-regression")
+    (reason,) = of_gate(report, "suite-regression")
+    assert report.verdict == "pass" and report.comparison and report.comparison.verdict == "regressed"
+    assert "p 0.043" in reason.text and "only p below 0.04 blocks" in reason.text
+    # One broken case among three trials is found at exactly half of alpha, errors or not.
+    three = run_of({"a": "PPP", "b": "PPP"}), run_of({"a": "FFF", "b": "PPE"})
+    assert of_gate(judged(*three, gate="none"), "case-regression")[0].verdict == "fail"
+
+
+def test_a_probability_is_never_rounded_across_a_level() -> None:
+    assert p_text(0.0498) == "p 0.0498" and p_text(0.0131) == "p 0.013" and p_text(0.05) == "p 0.05"
+    assert p_text(0.997) == "p > 0.99" and p_text(1.0) == "p 1" and p_text(0.0) == "p < 1e-12"
 
 
 def test_removed_cases_are_a_warning_for_suites_and_incomplete_for_other_ways_in() -> None:
@@ -143,7 +173,8 @@ def test_a_stored_base_warns_and_blocks_only_when_it_may() -> None:
     assert report.comparison and report.comparison.verdict == "regressed"
     assert "does not block" in of_gate(report, "case-regression")[0].text
     assert any("stored run" in warning for warning in report.warnings)
-    assert judged(base, head, options={**stored, "gate_stored": True}, gate="none").exit_code == 1
+    blocked = judged(base, head, options={**stored, "gate_stored": True}, gate="none")
+    assert blocked.exit_code == 1 and not any("do not block" in warning for warning in blocked.warnings)
 
 
 def test_nobody_is_blamed_for_a_case_that_was_broken_before() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from analysis_runs import run_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repeat_eval.analysis.alarms import compare, judge_of
+from repeat_eval.analysis.alarms import compare, counted, judge_of
 from repeat_eval.analysis.analyse import analyse
 from repeat_eval.analysis.false_alarms import Alarm, FalseAlarms, false_alarms, seen_cases
 from repeat_eval.analysis.rules import Rules
@@ -114,6 +115,31 @@ def test_a_minimum_effect_keeps_small_regressions_from_alarming() -> None:
 def test_more_errors_on_head_are_an_alarm_of_their_own() -> None:
     assert compare([(5, 5, 3, 3)], [(10, 10, 3, 10)], Rules()) == {"error-regression"}
     assert compare([(5, 5, 3, 3)], [(3, 10, 10, 10)], Rules()) == set()
+
+
+def test_an_alarm_of_errors_needs_their_share_of_alpha_and_the_suites_level_shrinks_beside_errors() -> None:
+    few_more = [(10, 10, 9, 10)] * 6
+    assert compare([(5, 5, 5, 5)], few_more, Rules()) == set()
+    fall = [(10, 10, 6, 10), (10, 10, 9, 9)]
+    assert "suite-regression" in compare(fall, [], Rules())
+    assert "suite-regression" in compare(fall, [(10, 10, 10, 10)] * 2, Rules())
+    assert "suite-regression" not in compare(fall, [(10, 10, 10, 10), (10, 10, 9, 10)], Rules())
+
+
+def test_an_unchanged_suite_with_errors_is_blocked_in_at_most_alpha_of_pull_requests() -> None:
+    rng = Random(11)
+    rates = [rng.betavariate(2, 1) for _ in range(10)]
+
+    def side(rate: float) -> tuple[int, int]:
+        verdicts = sum(rng.random() >= 0.05 for _ in range(10))
+        return sum(rng.random() < rate for _ in range(verdicts)), verdicts
+
+    red = 0
+    for _ in range(1500):
+        pairs = [(side(rate), side(rate)) for rate in rates]
+        errors = [(base[1], 10, head[1], 10) for base, head in pairs]
+        red += bool(compare([(*base, *head) for base, head in pairs], errors, Rules()) & counted(Rules()))
+    assert red / 1500 <= 0.045, "expected about 3 %; errors at a full half of alpha would make it 5.5 %"
 
 
 def test_non_inferiority_that_cannot_be_shown_blocks() -> None:

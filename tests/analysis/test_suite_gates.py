@@ -62,6 +62,20 @@ def test_trials_without_a_verdict_can_leave_the_suite_threshold_open() -> None:
     assert report_of({"a": "PPPPPPPPPE", "b": STABLE}, suite_threshold="0.95", gate="strict").verdict == "pass"
 
 
+def test_a_suite_within_noise_is_open_when_both_bounds_fail_with_narrower_intervals() -> None:
+    rules: dict[str, Any] = {"threshold": "0", "suite_threshold": "0.89"}
+    others = {"b": "P" * 10, "c": "PPPPFFFFFF"}
+    verdicts = [report_of({"a": case, **others}, **rules).verdict for case in ("PPPPPPPP", "PPPPPPPPPP", "PPPPPPPPFF")]
+    assert verdicts == ["pass", "fail", "fail"]
+    assert report_of({"a": "PPPPPPPPEE", **others}, **rules).verdict == "incomplete"
+
+
+def test_a_share_that_is_nearly_all_is_not_told_as_all() -> None:
+    cases = {f"case {n}": "PP" if n else "PF" for n in range(400)}
+    (reason,) = [one for one in report_of(cases, min_stability="0.999", threshold="0").reasons if one.case is None]
+    assert "stability >99% is below 0.999" in reason.text
+
+
 def test_stability_is_the_share_of_cases_that_agree() -> None:
     cases = {"a": STABLE, "b": FLAKY, "c": FLAKY, "d": "F" * 10}
     rules: dict[str, Any] = {"max_failing_cases": 1}

@@ -170,7 +170,7 @@ def test_a_wrong_suite_is_refused_with_one_sentence_at_its_place(attempt: Try, k
     assert error.startswith(prefix)
     assert sentence in error
     assert "Traceback" not in error
-    assert not said.out.exists() or {path.name for path in said.out.iterdir()} <= {"target.log"}
+    assert not said.out.exists() or {path.name for path in said.out.iterdir()} <= {".gitignore", "target.log"}
 
 
 def test_faults_of_an_included_file_stand_in_that_file(attempt: Try) -> None:

@@ -142,6 +142,22 @@ def test_heads_code_in_bases_place_is_refused(tmp_path: Path) -> None:
     assert "base: its target was loaded from" in ended.err and "the other side's code" in ended.err
 
 
+def test_a_target_that_imports_the_other_sides_package_is_refused(tmp_path: Path) -> None:
+    """Each side has a target of its own, and both import the package that is installed from head's folder."""
+    for side in ("base", "head"):
+        suite(tmp_path / side, CASES, agent="from desk.words import answer")
+        write(tmp_path / side / "src/desk/words.py", GOOD)
+    env = {"PYTHONPATH": str(tmp_path / "head/src")}
+    arguments = ("run", "suite.yaml", "--base-dir", "../base", "--out", "out")
+    ended = program(*arguments, cwd=tmp_path / "head", env=env)
+    assert ended.code == 2
+    assert "base: its target imports" in ended.err and "editable install" in ended.err
+    assert "head: " not in ended.err
+    assert not (tmp_path / "head/out/run.jsonl").exists()
+    each = program(*arguments, cwd=tmp_path / "head", env={"PYTHONPATH": "src"})
+    assert each.code == 0, each.text
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -288,3 +304,33 @@ class TestCompare:
         ended = program("compare", tmp_path / "new.jsonl", "out/run.jsonl", cwd=base)
         assert ended.code == 2
         assert "newer version" in ended.err
+
+
+def test_the_sides_keep_a_rate_together(tmp_path: Path) -> None:
+    agent = """
+    import time
+
+    def answer(input):
+        with open("starts.txt", "a") as starts:
+            starts.write(f"{time.monotonic()}\\n")
+        return "yes"
+    """
+    for side in ("base", "head"):
+        suite(tmp_path / side, {"a": {"input": "x"}}, agent=agent, repeats=5, rate="20/s")
+    ended = program("run", "suite.yaml", "--base-dir", "../base", "--out", "out", cwd=tmp_path / "head")
+    assert ended.code == 0, ended.text
+    starts = [
+        float(line) for side in ("base", "head") for line in (tmp_path / side / "starts.txt").read_text().splitlines()
+    ]
+    assert len(starts) == 10
+    # Nine intervals of 0.05 s, one of which may be saved as credit.
+    assert max(starts) - min(starts) > 0.35
+
+
+def test_a_run_with_a_base_is_not_resumed_without_it(checkouts: tuple[Path, Path]) -> None:
+    base, head = checkouts
+    arguments = ("run", "evals/suite.yaml", "--repeats", "2", "--out", "out")
+    program(*arguments, "--base-dir", base, cwd=head)
+    ended = program(*arguments, "--resume", cwd=head)
+    assert ended.code == 2 and "name the same base again" in ended.err
+    assert (head / "out/base.jsonl").exists()

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from whole_program import case_of, program, report_in, running, trials_in, write
 
-PYTEST = f"{shlex.quote(sys.executable)} -m pytest evals -q -p no:cacheprovider --junitxml {{results}}"
+PYTHON = shlex.quote(sys.executable)
+PYTEST = f"{PYTHON} -m pytest evals -q -p no:cacheprovider --junitxml {{results}}"
 TESTS = """
     import os
 
@@ -227,3 +228,74 @@ def test_exactly_one_of_suite_command_and_results_is_given(tmp_path: Path) -> No
         ended = program("run", *arguments, cwd=tmp_path)
         assert ended.code == 2
         assert "give exactly one of SUITE, --command and --results" in ended.err
+
+
+def test_several_trials_of_a_case_in_one_run_all_count_and_those_that_a_run_lost_are_errors(tmp_path: Path) -> None:
+    write(
+        tmp_path / "tool.py",
+        """
+        import json, os, sys
+
+        repetition = int(os.environ["REPEAT_EVAL_TRIAL_REPETITION"])
+        rows = [
+            {"case": "twice", "passed": True},
+            {"case": "twice", "passed": repetition != 2},
+            {"case": "once", "passed": True},
+        ]
+        if repetition == 3:
+            del rows[1]
+        if repetition != 4:
+            open(sys.argv[1], "w").write("".join(json.dumps(row) + "\\n" for row in rows))
+        """,
+    )
+    ended = program(
+        *("run", "--command", PYTHON + " tool.py {results}.jsonl", "--repeats", "4", "--out", "out", "--gate", "none"),
+        cwd=tmp_path,
+    )
+    assert "holds 2 trials of 'twice'" in ended.text
+    figures = {
+        case["id"]: (case["passed"], case["failed"], case["errors"]) for case in report_in(tmp_path / "out")["cases"]
+    }
+    assert figures == {"twice": (4, 1, 3), "once": (3, 0, 1)}
+    again = program("report", "out/run.jsonl", "--out", "again", cwd=tmp_path)
+    assert "is there twice" not in again.text
+    assert report_in(tmp_path / "again")["cases"] == report_in(tmp_path / "out")["cases"]
+
+
+def test_a_case_that_every_run_gave_as_an_error_is_tried_again(tmp_path: Path) -> None:
+    write(
+        tmp_path / "tool.py",
+        """
+        import json, os, sys
+
+        broken = {"error": "down"} if not os.path.exists("mended") else {"passed": True}
+        rows = [{"case": "solid", "passed": True}, {"case": "remote", **broken}]
+        open(sys.argv[1], "w").write("".join(json.dumps(row) + "\\n" for row in rows))
+        """,
+    )
+    command = ("run", "--command", PYTHON + " tool.py {results}.jsonl", "--repeats", "2", "--out", "out")
+    assert program(*command, cwd=tmp_path).code == 3
+    (tmp_path / "mended").touch()
+    ended = program(*command, "--resume", cwd=tmp_path)
+    assert ended.code == 0, ended.text
+    assert [case["outcomes"] for case in report_in(tmp_path / "out")["cases"]] == ["PP", "PP"]
+
+
+def test_a_run_whose_folders_cannot_be_made_is_an_error_and_no_fault_of_the_program(tmp_path: Path) -> None:
+    (tmp_path / "release").touch()
+    (tmp_path / "out/results").mkdir(parents=True)
+    (tmp_path / "out/results/repetition-001").symlink_to(tmp_path / "calls.txt")
+    ended = program(
+        "run", "--command", tool(tmp_path), "--repeats", "3", "--out", "out", "--gate", "none", cwd=tmp_path
+    )
+    assert ended.code == 3, ended.text
+    assert "repetition 1: the command could not be run" in ended.err
+    (case,) = report_in(tmp_path / "out")["cases"]
+    assert case["outcomes"] == "EPP"
+
+
+def test_what_a_command_prints_reaches_the_screen_without_control_sequences(tmp_path: Path) -> None:
+    command = r"printf '\033]0;title\007\033[2Jwoe\n'; exit 1; : {results}"
+    ended = program("run", "--command", command, "--repeats", "1", "--out", "out", cwd=tmp_path)
+    assert ended.code == 3 and "woe" in ended.err
+    assert "\x1b" not in ended.text and "\x07" not in ended.text

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from whole_program import lines_of, program, report_in, running, suite, trials_in, write
+from whole_program import lines_of, program, report_in, running, suite, trials_in, wait_until, write
 
 WORKERS = 4
 AGENT = """
@@ -98,17 +101,67 @@ def test_an_interrupted_run_waits_for_the_trials_in_flight_and_can_go_on(
     assert calls(tmp_path).total() == 40
 
 
-def test_a_second_interruption_ends_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_interruption_ends_at_once(tmp_path: Path, number: signal.Signals) -> None:
     stopping_suite(tmp_path, 4, 10, hangs_after=8)
     with running("run", "suite.yaml", "--out", "out", cwd=tmp_path) as ours:
         ours.until(lambda: calls(tmp_path).total() >= 8 + WORKERS and len(trials_in(tmp_path / "out/run.jsonl")) >= 8)
-        ours.signal(signal.SIGINT)
+        ours.signal(number)
         ours.until(lambda: "again: end at once" in ours.said())
-        ours.signal(signal.SIGINT)
-        assert ours.end().code == -signal.SIGINT
+        ours.signal(number)
+        assert ours.end().code == 3
     assert len(trials_in(tmp_path / "out/run.jsonl")) == 8
     (tmp_path / "release").touch()
     assert program("run", "suite.yaml", "--out", "out", "--resume", cwd=tmp_path).code == 0
+
+
+def test_nothing_goes_on_behind_a_program_that_was_ended_at_once(tmp_path: Path) -> None:
+    write(tmp_path / "agent.py", "import os, time\nopen('pid.txt', 'w').write(str(os.getpid()))\ntime.sleep(3600)")
+    suite(tmp_path, {"a": {"input": "x"}}, target={"command": f"exec {sys.executable} agent.py"}, repeats=1)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with running("run", "suite.yaml", "--out", "out", cwd=tmp_path, env={"TMPDIR": str(scratch)}) as ours:
+        ours.until(lambda: (tmp_path / "pid.txt").exists() and (tmp_path / "pid.txt").read_text())
+        for _ in range(2):
+            said = len(ours.said())
+            ours.signal(signal.SIGTERM)
+            wait_until(lambda before=said: len(ours.said()) > before, ours.said)
+        assert ours.end().code == 3
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid.txt").read_text()), 0)
+    assert not list(scratch.iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_before_the_first_trial_leaves_no_worktree(tmp_path: Path, number: signal.Signals) -> None:
+    suite(
+        tmp_path,
+        {"a": {"input": "x"}},
+        agent="""
+        import os, time
+
+        open(os.environ["STARTED"], "w").close()
+        time.sleep(3600)
+        """,
+    )
+
+    def git(*arguments: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.invalid")
+        done = subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True)
+        return done.stdout
+
+    git("init", "--quiet", ".")
+    git("add", "suite.yaml", "agent.py")
+    git("commit", "--quiet", "-m", "one")
+    started, scratch = tmp_path / "started", tmp_path / "scratch"
+    scratch.mkdir()
+    env = {"STARTED": str(started), "TMPDIR": str(scratch)}
+    with running("run", "suite.yaml", "--base-ref", "HEAD", "--out", "out", cwd=tmp_path, env=env) as ours:
+        ours.until(started.exists)
+        ours.signal(number)
+        assert ours.end().code == 3
+    assert len(git("worktree", "list").splitlines()) == 1
+    assert not list(scratch.iterdir())
 
 
 @pytest.fixture

@@ -130,3 +130,9 @@ def test_files_of_no_known_kind_end_in_a_sentence(tmp_path: Path, content: str) 
         ended = program("report", path.name, cwd=tmp_path)
         assert ended.code in (2, 3), (name, ended.text)
         assert "Traceback" not in ended.text and ended.text.strip()
+
+
+def test_reading_results_runs_nothing_and_says_nothing_of_running(tmp_path: Path) -> None:
+    write(tmp_path / "rows.csv", "case,passed\na,yes\na,no\n")
+    ended = program("run", "--results", "rows.csv", "--out", "out", cwd=tmp_path)
+    assert "running" not in ended.text

@@ -33,7 +33,7 @@ def test_lines_come_now_and_then_and_tell_time_left_and_money() -> None:
         "repeat-eval: 20/100 trials, 20 failed, $1.00, about 80 s left",
         "repeat-eval: 30/100 trials, 30 failed, $1.50, about 70 s left",
         "repeat-eval: 40/100 trials, 40 failed, $2.00, about 60 s left",
-        "repeat-eval: 41/100 trials, 40 failed, 1 errors, $2.00, about 58 s left in 40 s",
+        "repeat-eval: 41/100 trials, 40 failed, 1 error, $2.00 in 40 s",
     ]
 
 

@@ -98,7 +98,8 @@ def test_without_any_readable_file_all_is_missing(tmp_path: Path) -> None:
     (tmp_path / "1.xml").write_text("<testsuite>")
     collected = collect([tmp_path / "1.xml"])
     assert collected.trials == ()
-    assert collected.missing
+    assert len(collected.missing) == 1
+    assert collected.warnings == ()
     assert collect([]).missing == ("no results were found",)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 import comparison_examples as compared
+import msgspec
 import pytest
 import report_examples as examples
 from hypothesis import given, settings
@@ -116,6 +117,22 @@ def test_the_first_line_alone_is_enough(make: Callable[[], Report], line: str) -
 def test_a_single_case_that_holm_rejects_is_unlikely_luck_even_at_a_marginal_p() -> None:
     report = compared.compared([compared.pair("a", "PPP", "FFF")], 0.3)
     assert first_line(report) == "### ❌ Worse than `main`: 1 of 1 case broke, luck is unlikely"
+
+
+def test_a_case_that_was_picked_out_of_many_is_called_unlikely_luck_by_its_p_after_correction() -> None:
+    pairs = [compared.pair("a", "P" * 10, "PPPPFFFFFF")]
+    case = msgspec.structs.replace(pairs[0].compared, adjusted_down=0.02, rejected_down=True)
+    assert case.level == "strong"
+    report = compared.compared([pairs[0]._replace(compared=case)], 0.3)
+    assert first_line(report) == "### ❌ Worse than `main`: 1 of 1 case broke, luck is unlikely"
+
+
+def test_a_case_that_only_the_list_flags_is_no_green_no_detectable_change() -> None:
+    pairs = [compared.pair("down", "P" * 10, "PPPPPPFFFF"), compared.pair("up", "PPPPPPFFFF", "P" * 10)]
+    flagged = [msgspec.structs.replace(one.compared, rejected_down=False, rejected_up=False, q=0.043) for one in pairs]
+    both = [one._replace(compared=case) for one, case in zip(pairs, flagged, strict=True)]
+    report = compared.compared(both, 1.0, reasons=[])
+    assert first_line(report) == "### 🟡 Maybe worse than `main`: 1 of 2 cases fell, q 0.043, not enough to block"
 
 
 def test_suite_commits_repeats_source_and_link_stand_in_the_second_line() -> None:

@@ -99,6 +99,20 @@ def test_secret_values_become_stars_longest_first() -> None:
     assert scrubber.scrub("x secret-12-and-more y secret-12 /home/someone") == "x *** y *** /home/someone"
 
 
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ('got "x secret-123-and…"', 'got "x ***…"'),
+        ("secret-1… [40 characters cut]", "***… [40 characters cut]"),
+        ("secret-1 and secret-123… and secret-1-…", "secret-1 and ***… and secret-1-…"),
+        ("secret-…", "secret-…"),
+        ("secret-123-and-more…", "***…"),
+    ],
+)
+def test_the_beginning_of_a_secret_before_a_cut_is_scrubbed_too(text: str, clean: str) -> None:
+    assert Scrubber({"A_KEY": "secret-123-and-more"}).scrub(text) == clean
+
+
 def test_short_values_are_left_alone() -> None:
     assert Scrubber({"A_KEY": "1234567"}).scrub("1234567") == "1234567"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from repeat_eval.suite.checks.base import Answer
 from repeat_eval.targets.base import Call, TargetError
-from repeat_eval.targets.rate_limit import Rate, RateLimited, parse_rate
+from repeat_eval.targets.rate_limit import Pace, Rate, RateLimited, parse_rate
 from repeat_eval.targets.retrying import Retrying
 
 
@@ -67,7 +67,7 @@ def call(case: str) -> Call:
 
 
 def limited(recorder: Recorder, rate: str | None, time: Time) -> RateLimited:
-    return RateLimited(recorder, parse_rate(rate) if rate else None, clock=time.clock, sleep=time.sleep)
+    return RateLimited(recorder, Pace(parse_rate(rate) if rate else None, clock=time.clock, sleep=time.sleep))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_no_window_sees_more_starts_than_the_rate_and_one(count: int, arrivals: 
     async def scenario() -> None:
         time = Time()
         recorder = Recorder(time)
-        target = RateLimited(recorder, Rate(count, 60.0), clock=time.clock, sleep=time.sleep)
+        target = RateLimited(recorder, Pace(Rate(count, 60.0), clock=time.clock, sleep=time.sleep))
 
         async def arrive(after: float) -> None:
             await time.sleep(after)
@@ -162,6 +162,18 @@ def test_no_window_sees_more_starts_than_the_rate_and_one(count: int, arrivals: 
         assert starts == sorted(starts)
         for begin in starts:
             assert sum(begin <= when < begin + 59.999 for when in starts) <= count + 1
+
+    asyncio.run(scenario())
+
+
+def test_targets_that_share_a_pace_keep_the_rate_together() -> None:
+    async def scenario() -> None:
+        time = Time()
+        recorder = Recorder(time)
+        pace = Pace(parse_rate("60/min"), clock=time.clock, sleep=time.sleep)
+        base, head = RateLimited(recorder, pace), RateLimited(recorder, pace)
+        await time.run(*(side.answer(call("c")) for _ in range(3) for side in (base, head)))
+        assert [when for _, when in recorder.starts] == [0, 1, 2, 3, 4, 5]
 
     asyncio.run(scenario())
 

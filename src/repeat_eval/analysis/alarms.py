@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from repeat_eval.analysis.decision import decide
+from repeat_eval.analysis.decision import blocking_levels, decide
 from repeat_eval.analysis.rules import Rules, exact
 from repeat_eval.analysis.suite_figures import reaches_reliability
 from repeat_eval.analysis.unchanged import SeenCase
@@ -131,21 +131,23 @@ def compare(rows: Sequence[Row], error_rows: Sequence[Row], rules: Rules) -> set
         error_rows: the same with trials that gave a verdict among attempted ones; empty without errors.
         rules: alpha, minimum effect and margin.
     """
-    alpha = float(exact(rules.alpha))
+    alpha = exact(rules.alpha)
+    any_error = any(row[0] < row[1] or row[2] < row[3] for row in error_rows)
+    suite_level, error_level = blocking_levels(alpha, any_error=any_error)
     both = [row for row in rows if row[1] and row[3]]
     alarms: set[str] = set()
     if both:
-        found = decide(both, alpha)
+        found = decide(both, float(alpha))
         if found.verdict != "no detectable change":
             alarms.add(COMPARISON)
-        if found.suite_regressed and _far(-found.difference.delta, rules):
+        if found.suite_regressed and found.p < suite_level and _far(-found.difference.delta, rules):
             alarms.add("suite-regression")
         falls = [both[i][0] / both[i][1] - both[i][2] / both[i][3] for i in found.down.rejected]
         if any(_far(fall, rules) for fall in falls):
             alarms.add("case-regression")
         if rules.require and (rules.margin is None or round(found.difference.low, DECIMALS) <= -rules.margin / 100.0):
             alarms.add("non-inferiority")
-    if error_rows and decide(error_rows, alpha).suite_regressed:
+    if any_error and decide(error_rows, error_level).suite_regressed:
         alarms.add("error-regression")
     return alarms
 

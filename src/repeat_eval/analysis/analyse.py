@@ -59,7 +59,9 @@ def analyse(
         # Imported where used: a run without a base starts quicker without it.
         from repeat_eval.analysis.joining import compared_with
 
-        joined = compared_with(base, run, cases, by_case, rules, source=base_source, written=base_written)
+        joined = compared_with(
+            base, run, cases, by_case, rules, source=base_source, written=base_written, gate_stored=gate_stored
+        )
         comparison, excused, compared = joined.comparison, joined.excuses, list(joined.warnings)
     elif base_missing is not None:
         comparison = Comparison(verdict="not comparable", text=base_missing, alpha=rules.alpha)

@@ -152,7 +152,7 @@ def compare_sides(
         head=_side(head, shared, head_counts, decision.difference.head, None),
         new_cases=_new_cases(rows),
         detectable=_detectable(base_counts, base_n, head_n, alpha),
-        detectable_case=detectable_case(base_n, head_n, alpha),
+        detectable_case=detectable_case(base_n, head_n, alpha, testable=len(decision.down.testable) + 1),
         errors=error_change((base.cases[case], head.cases[case]) for case in shared),
         duration=duration_change(pairs),
         cost=cost_change(pairs),
@@ -163,19 +163,20 @@ def compare_sides(
     return msgspec.structs.replace(comparison, text=claim(comparison))
 
 
-def detectable_case(base_n: int, head_n: int, alpha: float) -> tuple[int, int] | None:
-    """The most passes with which a case that passed everything on base is found regressed, were it tested alone.
+def detectable_case(base_n: int, head_n: int, alpha: float, *, testable: int = 1) -> tuple[int, int] | None:
+    """The most passes with which a case that passed everything on base is found regressed by itself.
 
     Args:
         base_n: base's verdicts. head_n: head's verdicts. Both at least 1.
-        alpha: the gate's budget; a single case has half of it.
+        alpha: the gate's budget; single cases share half of it.
+        testable: cases that could be tested, this one among them; the smallest p is multiplied by their number.
 
     Returns:
         (passes, head's verdicts), or None when not even zero passes would do.
     """
     found = None
     for passes in range(head_n):
-        if round(case_exact(base_n, base_n, passes, head_n).p_less, DECIMALS) > alpha / 2.0:
+        if round(case_exact(base_n, base_n, passes, head_n).p_less * testable, DECIMALS) > alpha / 2.0:
             break
         found = (passes, head_n)
     return found

@@ -107,7 +107,8 @@ def _change(base: SideOfCase, head: SideOfCase, *, worse: bool, better: bool) ->
         return "newly broken" if head.passed == 0 else "regressed"
     if better:
         return "fixed" if all_pass else "improved"
-    if head.flaky and not base.flaky:
+    # One trial agrees with itself: only two or more can show that base was not flaky before.
+    if head.flaky and not base.flaky and base.verdicts > 1:
         return "newly flaky"
     # A flaky case that stopped passing is stable by the letter, but nobody would call it so.
     if base.flaky and all_pass and head.verdicts > 1:

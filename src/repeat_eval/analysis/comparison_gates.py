@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from repeat_eval.analysis.comparison_text import count, named, p_text, points
+from repeat_eval.analysis.decision import blocking_levels
+from repeat_eval.analysis.rate_text import percent1
 from repeat_eval.analysis.report import (
     CaseComparison,
     CaseReport,
@@ -87,14 +89,15 @@ def excuses(base: OneSide, cases: Sequence[CaseReport], comparison: Comparison, 
     return found
 
 
-def gate_warnings(comparison: Comparison, rules: Rules, mode: RunSource) -> list[str]:
-    """What a comparison's gates have to say without blocking."""
+def gate_warnings(comparison: Comparison, rules: Rules, mode: RunSource, *, gate_stored: bool = False) -> list[str]:
+    """What a comparison's gates have to say without blocking; see `reasons` for the arguments."""
     warnings = []
     if comparison.removed and _when_removed(rules, mode) == "warn":
         warnings.append(_gone(comparison.removed))
     if (
         comparison.base is not None
         and comparison.base.source == "stored"
+        and not gate_stored
         and comparison.verdict in ("regressed", "mixed")
     ):
         warnings.append("base is a stored run from another time: its regressions are shown and do not block")
@@ -118,6 +121,9 @@ def _suite_regression(comparison: Comparison, rules: Rules) -> list[Reason]:
     spread = f"; 95 % interval {_signed(interval[0])} to {_signed(interval[1])}" if interval else ""
     text = f"the pass rate fell by {points(-delta)} against base ({p_text(comparison.p or 0.0)}{spread})"
     verdict, small = _by_size(delta, rules)
+    level, _ = blocking_levels(exact(rules.alpha), any_error=comparison.errors is not None)
+    if verdict == "fail" and (comparison.p or 0.0) >= level:
+        verdict, small = "pass", f"; beside errors, which take their share of alpha, only p below {level:g} blocks"
     return [Reason(gate="suite-regression", verdict=verdict, observed=delta, required=_least(rules), text=text + small)]
 
 
@@ -149,14 +155,18 @@ def _fell(case: CaseComparison) -> str:
 
 
 def _error_regression(comparison: Comparison, rules: Rules) -> list[Reason]:
-    """More errors on head are a regression of their own, at the suite's level."""
+    """Clearly more errors on head are a regression of their own, at their share of alpha; fewer are told."""
     errors = comparison.errors
     if rules.fail_on == "none" or errors is None or errors.p is None:
         return []
     if errors.head <= errors.base or errors.p >= float(exact(rules.alpha)):
         return []
-    text = f"errors rose from {errors.base:.1%} to {errors.head:.1%} of the trials ({p_text(errors.p)})"
-    return [Reason(gate="error-regression", verdict="fail", observed=errors.head, required=errors.base, text=text)]
+    text = f"errors rose from {percent1(errors.base)} to {percent1(errors.head)} of the trials ({p_text(errors.p)})"
+    verdict: SuiteVerdict = "fail"
+    _, level = blocking_levels(exact(rules.alpha), any_error=True)
+    if errors.p >= level:
+        verdict, text = "pass", f"{text}; only p below {level:g} blocks"
+    return [Reason(gate="error-regression", verdict=verdict, observed=errors.head, required=errors.base, text=text)]
 
 
 def _non_inferiority(comparison: Comparison, rules: Rules) -> list[Reason]:

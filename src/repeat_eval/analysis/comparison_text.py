@@ -11,8 +11,7 @@ from repeat_eval.analysis.sides import OneSide
 MAX_AGE = timedelta(days=7)
 """Age against head from which a base is called old: providers change their models in such a time."""
 
-_BROKE = ("newly broken", "regressed")
-_BETTER = ("fixed", "improved")
+_LEVELS = (0.01, 0.05, 0.10)
 
 
 def claim(comparison: Comparison) -> str:
@@ -40,10 +39,16 @@ def _suite(comparison: Comparison) -> str:
 
 
 def p_text(p: float) -> str:
-    """A p-value for people: two significant digits, `p < 0.001` below that, `p < 1e-12` where it is not known."""
-    if p <= 0.0:
-        return "p < 1e-12"
-    return "p < 0.001" if p < 0.001 else f"p {p:.2g}"
+    """A p-value for people: two significant digits, `p < 0.001` below that, `p < 1e-12` where it is not known.
+
+    More digits are shown where two would put it on the other side of a level that means something (0.01, 0.05, 0.10).
+    """
+    if p < 0.001:
+        return "p < 0.001" if p > 0.0 else "p < 1e-12"
+    if 0.995 <= p < 1.0:
+        return "p > 0.99"
+    texts = (f"{p:.{digits}g}" for digits in range(2, 13))
+    return "p " + next(text for text in texts if all((float(text) < level) == (p < level) for level in _LEVELS))
 
 
 def points(difference: float) -> str:

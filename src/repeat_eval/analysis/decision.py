@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import msgspec
 
@@ -12,6 +13,9 @@ from repeat_eval.statistics.counts import Row
 from repeat_eval.statistics.difference import Difference, suite_difference
 from repeat_eval.statistics.gates import DECIMALS
 from repeat_eval.statistics.multiplicity import Adjusted, bh_testable, holm_testable
+
+ERROR_SHARE = Fraction(1, 5)
+"""What the test of error rates takes of the suite's half of the budget, where any trial ended in an error."""
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -72,6 +76,24 @@ def decide(rows: Sequence[Row], alpha: float) -> Decision:
         down=down,
         up=up,
     )
+
+
+def blocking_levels(alpha: Fraction, *, any_error: bool) -> tuple[float, float]:
+    """Two-sided levels below which a fall of the suite's rate and a rise of the error rate block.
+
+    Three tests cannot spend two halves of a budget. Where any trial of either side ended in an error, errors take a
+    fifth of the suite's half: 0.04 and 0.01 of an alpha of 0.05, one-sided 0.02 + 0.005, and single cases keep their
+    0.025. How many trials ended in errors on both sides together is what the error test holds fixed, and the tests of
+    passes take all errors as given, so choosing the levels by it biases no test.
+
+    Args:
+        alpha: one-sided budget of the regression gate, in (0, 1). any_error: whether any trial ended in an error.
+
+    Returns:
+        The suite's level and the errors' level.
+    """
+    share = ERROR_SHARE if any_error else Fraction(0)
+    return float(alpha * (1 - share)), float(alpha * ERROR_SHARE)
 
 
 def verdict_of(*, regressed: bool, improved: bool) -> ComparisonVerdict:

@@ -367,7 +367,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
             side was told not to run are in none of them.
         new_cases: the secondary question; None below 10 common cases.
         detectable: smallest change of the suite found with 80 % power, in rate. detectable_case: (passes, of) of a
-            case that passed everything on base and would just be found regressed alone; None if none would.
+            case that passed everything on base and would just be found regressed by itself, beside the cases that can
+            be tested here; None if none would.
         errors: error rates by the same exact test; None without any error. duration, cost: changes on case means.
         alpha: false-alarm budget as written.
         cases: the cases that both sides have, in head's order, those without a verdict too.

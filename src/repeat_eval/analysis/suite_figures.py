@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import msgspec
 
+from repeat_eval.analysis.rate_text import percent, percent1
 from repeat_eval.analysis.report import CaseReport, Reason, ReasonGate, SuiteVerdict, Totals
 from repeat_eval.analysis.rules import Rules, exact
 from repeat_eval.records.trial import Trial
@@ -217,11 +218,12 @@ def _suite_threshold(cases: Sequence[CaseReport], totals: Totals, rules: Rules) 
     unknown = [_unknown(case) for case in judged]
     counts = [(case.passed, case.verdicts) for case in judged]
     verdict = suite_rates.suite_verdict(counts, threshold, rules.gate)
-    observed = f"mean pass rate {totals.pass_rate:.1%}"
+    observed = f"mean pass rate {percent1(totals.pass_rate)}"
     if any(unknown):
         worst = [(case.passed, case.verdicts + more) for case, more in zip(judged, unknown, strict=True)]
         best = [(case.passed + more, case.verdicts + more) for case, more in zip(judged, unknown, strict=True)]
-        says = {suite_rates.suite_verdict(bound, threshold, rules.gate) == "fail" for bound in (worst, best)}
+        # What was seen is asked too: a bound may have the narrower interval, so that both fail where it does not.
+        says = {suite_rates.suite_verdict(bound, threshold, rules.gate) == "fail" for bound in (worst, counts, best)}
         if len(says) > 1:
             return Reason(
                 gate="suite-threshold",
@@ -263,15 +265,15 @@ def _stability(cases: Sequence[CaseReport], totals: Totals, rules: Rules) -> Rea
             verdict="incomplete",
             observed=totals.stability,
             required=float(required),
-            text=f"stability lies between {float(worst):.0%} and {float(best):.0%}: trials without a verdict could "
-            f"turn it either way at {rules.min_stability}",
+            text=f"stability lies between {percent(float(worst))} and {percent(float(best))}: trials without a verdict "
+            f"could turn it either way at {rules.min_stability}",
         )
     return Reason(
         gate="min-stability",
         verdict="fail",
         observed=totals.stability,
         required=float(required),
-        text=f"{totals.flaky} of {totals.stable + totals.flaky} cases are flaky: stability {totals.stability:.0%} "
+        text=f"{totals.flaky} of {totals.stable + totals.flaky} cases are flaky: stability {percent(totals.stability)} "
         f"is below {rules.min_stability}",
     )
 
@@ -302,7 +304,7 @@ def _reliability(cases: Sequence[CaseReport], rules: Rules) -> list[Reason]:
                 case=case.id,
                 observed=value,
                 required=float(required),
-                text=f"pass-to-3 {value:.0%} {below} {rules.min_reliability}{turn}",
+                text=f"pass-to-3 {percent(value)} {below} {rules.min_reliability}{turn}",
             )
         )
     return reasons

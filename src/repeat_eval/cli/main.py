@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -21,6 +22,8 @@ _COMMANDS = {
     "schema": "Print the JSON Schema of suite, run or report files.",
     "init": "Write a first suite that passes offline.",
 }
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class _Commands(click.Group):
@@ -89,9 +92,16 @@ def run(arguments: list[str] | None = None) -> int:
         _say("interrupted")
         return ExitCode.INCOMPLETE
     except Exception as error:
-        # A fault of ours: there is no verdict, and 1 would say that the gate failed.
-        _say(f"a fault in repeat-eval itself, please report it: {type(error).__name__}: {error} ({_place(error)})")
-        return ExitCode.INCOMPLETE
+        return _fault(error)
+
+
+def _fault(error: Exception) -> ExitCode:
+    """A full disk, or a fault of ours: there is no verdict, and 1 would say that the gate failed."""
+    if isinstance(error, OSError) and error.errno in _FULL:
+        _say(f"cannot be written: {error.strerror}")
+        return ExitCode.USER_ERROR
+    _say(f"a fault in repeat-eval itself, please report it: {type(error).__name__}: {error} ({_place(error)})")
+    return ExitCode.INCOMPLETE
 
 
 def _place(error: Exception) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from repeat_eval.cli.options import (
     COMPARISON_OPTIONS,
@@ -25,6 +26,27 @@ from repeat_eval.steps.run_suite import run_suite
 from repeat_eval.steps.write_reports import write_reports
 
 DEFAULT_OUT = "repeat-eval-report"
+
+_OF_A_SUITE = {
+    "target": ("--target", "it stands for a suite's target"),
+    "cases": ("--case", "which cases there are is decided by what runs them"),
+    "tags": ("--tag", "which cases there are is decided by what runs them"),
+    "settings_from": ("--settings-from", "there is no suite file to take them from"),
+    "base_target": (
+        "--base-target",
+        "there is no suite to run; give --base, or with --command --base-dir or --base-ref",
+    ),
+}
+_OF_A_RUN = {
+    "base_dir": ("--base-dir", "nothing is run; give base's results as --base"),
+    "base_ref": ("--base-ref", "nothing is run; give base's results as --base"),
+}
+_WITHOUT_EFFECT = {
+    "SUITE": {"name": ("--name", "the suite file has a name, or is one")},
+    "--command": _OF_A_SUITE,
+    "--results": _OF_A_SUITE | _OF_A_RUN,
+}
+"""Options that one way in does not know, each with the reason."""
 
 
 @click.command("run")
@@ -76,6 +98,7 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
     if len(given) != 1:
         found = " and ".join(str(what) for what in given) or "none of them"
         raise UserError(f"give exactly one of SUITE, --command and --results; found {found}")
+    _refuse_without_effect(ctx, str(given[0]))
     if values["resume"] and values["fresh"]:
         raise UserError("--resume goes on with a run and --fresh throws it away: give one of them")
     bases = [name for name in ("base", "base_dir", "base_ref", "base_target") if values[name]]
@@ -105,7 +128,7 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
         duplicates=values["duplicates"],
         junit_strict=values["junit_strict"],
         progress=screen.progress(),
-        say=lambda text: click.echo(f"repeat-eval: {text}", err=True),
+        say=screen.say,
     )
     if values["explain_settings"]:
         screen.explain(request)
@@ -113,6 +136,13 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
     written = write_reports(finished.report, request, trials=finished.recording.trials)
     screen.show(finished.report, written)
     return finished.report.exit_code
+
+
+def _refuse_without_effect(ctx: click.Context, given: str) -> None:
+    """Refuse what is written on the command line and would do nothing; a variable may be meant for another step."""
+    for name, (option_name, reason) in _WITHOUT_EFFECT[given].items():
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UserError(f"{option_name} does nothing with {given}: {reason}")
 
 
 def _run(request: Request) -> Finished:

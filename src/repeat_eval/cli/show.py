@@ -39,16 +39,25 @@ class Screen:
 
         return Bar(make_console(self._no_color, file=sys.stderr))
 
+    def say(self, text: str) -> None:
+        """Say on stderr what happens while a run goes on; the text may quote what the user's code printed."""
+        from repeat_eval.reports.escape import terminal
+
+        click.echo(f"repeat-eval: {terminal(text)}", err=True)
+
     def show(self, report: Report, written: Sequence[Path]) -> None:
         """Show a report on standard output, and where its files are.
 
-        Whoever read our output may have gone; that changes no verdict.
+        Whoever read our output may have gone, or the disk that it goes to may be full; that changes no verdict.
         """
         try:
             self._show(report, written)
             sys.stdout.flush()
         except (BrokenPipeError, SystemExit):  # rich makes the second of the first
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _send_to_nowhere()
+        except OSError as error:
+            _send_to_nowhere()
+            self.say(f"the report cannot be shown on standard output: {error.strerror}")
 
     def _show(self, report: Report, written: Sequence[Path]) -> None:
         if self.quiet:
@@ -81,6 +90,11 @@ class Screen:
         return resolve(*layers)  # type: ignore[arg-type]
 
 
+def _send_to_nowhere() -> None:
+    """What is left of standard output goes nowhere, so that nothing fails again when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def show_rendered(found: _T, render: Callable[[_T, Console], None], *, as_json: bool, no_color: bool) -> None:
     """Show a structure on standard output: rendered for people, or as JSON for programs.
 
@@ -97,4 +111,4 @@ def show_rendered(found: _T, render: Callable[[_T, Console], None], *, as_json: 
             render(found, make_console(no_color))
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # rich makes the second of the first
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _send_to_nowhere()

@@ -16,9 +16,10 @@ import msgspec
 from repeat_eval.errors import UserError
 from repeat_eval.execution.stopping import GRACE_SECONDS, Stop
 from repeat_eval.records.fingerprints import trial_seed
+from repeat_eval.records.trial import bounded, one_line
 from repeat_eval.targets.environment import child_environment
-from repeat_eval.targets.processes import describe_exit, run_process
-from repeat_eval.targets.workdirs import private_folder
+from repeat_eval.targets.processes import Finished, describe_exit, run_process
+from repeat_eval.targets.workdirs import private_folder, to_the_end
 
 _PLACEHOLDER = re.compile(r"\{results\}(\.[A-Za-z0-9]+(?:\.[A-Za-z0-9]+)*)?")
 _CLOCK_SLACK = 2.0
@@ -128,16 +129,35 @@ def _in_turn(lanes: Sequence[CommandLane]) -> list[tuple[CommandLane, int]]:
 
 async def _run_one(plan: CommandPlan, repetition: int) -> CommandRun:
     folder = plan.results / f"repetition-{repetition:03d}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     command, results = place_results(plan.command, folder.resolve() / "results")
     begun = time.time()
+    try:
+        finished = await _finished(plan, repetition, command, folder, results)
+    except (OSError, ValueError) as error:
+        return CommandRun(repetition, None, f"the command could not be run: {one_line(str(error))}", 0.0)
+    output = (finished.stdout + finished.stderr_tail).decode("utf-8", "replace")
+    for line in output.splitlines():
+        plan.on_log(f"[{repetition}] {line}")
+    how = f"no end within {plan.timeout:g} s" if finished.timed_out else describe_exit(finished.exit_code)
+    problem = None
+    if not results.is_file():
+        last = next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "")
+        problem = f"the command left no results ({how})" + (f": {bounded(last, 200)}" if last else "")
+    elif results.stat().st_mtime < begun - _CLOCK_SLACK:
+        problem = f"the results file {results.name} is older than the command's start: it is not of this run"
+    elif finished.timed_out or finished.exit_code < 0 or finished.exit_code > 128:
+        plan.on_log(f"[{repetition}] repeat-eval: the command ended badly ({how}), but left results, which are read")
+    return CommandRun(repetition, results if problem is None else None, problem, finished.duration)
+
+
+async def _finished(plan: CommandPlan, repetition: int, command: str, folder: Path, results: Path) -> Finished:
+    """Run the command to its end, with an empty folder for its results and folders of its own."""
+    _empty(folder)
     with contextlib.ExitStack() as stack:
         tmpdir = stack.enter_context(private_folder())
         where = plan.folder
         if plan.copy:
-            copying = private_folder(plan.folder, left_out=(plan.results,))
-            where = await asyncio.to_thread(stack.enter_context, copying)
+            where = await to_the_end(stack.enter_context, private_folder(plan.folder, left_out=(plan.results,)))
         environ = child_environment(
             plan.environ,
             {
@@ -148,22 +168,12 @@ async def _run_one(plan: CommandPlan, repetition: int) -> CommandRun:
                 "TMPDIR": str(tmpdir),
             },
         )
-        finished = await run_process(
-            ["/bin/sh", "-c", command], cwd=where, environ=environ, stdin=b"", timeout=plan.timeout
-        )
-    output = (finished.stdout + finished.stderr_tail).decode("utf-8", "replace")
-    for line in output.splitlines():
-        plan.on_log(f"[{repetition}] {line}")
-    how = f"no end within {plan.timeout:g} s" if finished.timed_out else describe_exit(finished.exit_code)
-    problem = None
-    if not results.is_file():
-        last = next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "")
-        problem = f"the command left no results ({how})" + (f": {last[:200]}" if last else "")
-    elif results.stat().st_mtime < begun - _CLOCK_SLACK:
-        problem = f"the results file {results.name} is older than the command's start: it is not of this run"
-    elif finished.timed_out or finished.exit_code < 0 or finished.exit_code > 128:
-        plan.on_log(f"[{repetition}] repeat-eval: the command ended badly ({how}), but left results, which are read")
-    return CommandRun(repetition, results if problem is None else None, problem, finished.duration)
+        return await run_process(command, cwd=where, environ=environ, timeout=plan.timeout)
+
+
+def _empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
 
 
 def place_results(command: str, base: Path) -> tuple[str, Path]:

@@ -23,6 +23,7 @@ from repeat_eval.targets.base import Call, Target
 
 if TYPE_CHECKING:
     from repeat_eval.targets.function_target import FunctionTarget
+    from repeat_eval.targets.rate_limit import Pace
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -42,6 +43,10 @@ class Prepared(msgspec.Struct, frozen=True):
         """Files that Python targets were loaded from, once they are started."""
         return () if self.pool is None else tuple(self.pool.target_files())
 
+    def modules(self) -> tuple[str, ...]:
+        """Files of everything that loading them loaded, but for installed packages and the standard library."""
+        return () if self.pool is None else tuple(self.pool.loaded.modules)
+
 
 class Workshop(msgspec.Struct):
     """Builds targets for one side of a run, each distinct one once.
@@ -52,6 +57,7 @@ class Workshop(msgspec.Struct):
         function: a target that is in this process already (Python API); it stands for the suite's target.
         judge: judges with the user's checks, when the other side's workers do: both sides have the same judge.
         spare_interpreter: runs Python targets where the folder has no environment of its own.
+        pace: keeps the rate of all targets together, also of the other side's; made when a rate is set.
     """
 
     spec: SuiteSpec
@@ -61,6 +67,7 @@ class Workshop(msgspec.Struct):
     function: FunctionTarget | None = None
     judge: RemoteCheck | None = None
     spare_interpreter: Path | None = None
+    pace: Pace | None = None
     interpreter: Path | None = None
     """The one that runs Python targets, once it is known."""
     _pool: Any = None
@@ -129,9 +136,11 @@ class Workshop(msgspec.Struct):
             target = _BUILDERS[spec.kind](self, spec)
         rate = self.settings["rate"]
         if rate is not None or (spec is not None and spec.kind == "http"):
-            from repeat_eval.targets.rate_limit import RateLimited, parse_rate
+            from repeat_eval.targets.rate_limit import Pace, RateLimited, parse_rate
 
-            target = RateLimited(target, parse_rate(rate) if rate is not None else None)
+            if rate is not None and self.pace is None:
+                self.pace = Pace(parse_rate(rate))
+            target = RateLimited(target, self.pace or Pace(None))
         self._bare.append((spec, target))
         return target
 

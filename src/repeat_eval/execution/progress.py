@@ -74,17 +74,17 @@ class Counter:
         fresh = self.done - self._first
         return self.elapsed / fresh * (self.total - self.done) if fresh else None
 
-    def text(self) -> str:
-        """Everything in one line."""
+    def text(self, *, ended: bool = False) -> str:
+        """Everything in one line; when it has `ended`, no time is left."""
         parts = [f"{self.done}/{self.total} {self.unit}"]
         if self.failed:
             parts.append(f"{self.failed} failed")
         if self.errors:
-            parts.append(f"{self.errors} errors")
+            parts.append(f"{self.errors} error" if self.errors == 1 else f"{self.errors} errors")
         if self.cost is not None:
             parts.append(f"${self.cost:.2f}")
         left = self.left()
-        if left is not None and self.done < self.total:
+        if left is not None and self.done < self.total and not ended:
             parts.append(f"about {_seconds(left)} left")
         return ", ".join(parts)
 
@@ -123,7 +123,7 @@ class Lines:
 
     def stop(self) -> None:
         """Say how it ended."""
-        self._say(f"{self._counter.text()} in {_seconds(self._counter.elapsed)}")
+        self._say(f"{self._counter.text(ended=True)} in {_seconds(self._counter.elapsed)}")
 
     def _say(self, text: str) -> None:
         # Whoever reads the log may have gone; the run goes on.

@@ -81,7 +81,7 @@ def signals_stop(stop: Stop, loop: asyncio.AbstractEventLoop, notify: Callable[[
         while before:
             number, handler = before.popitem()
             loop.remove_signal_handler(number)
-            signal.signal(number, handler)
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
 
     with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -154,7 +154,7 @@ class _Collection:
                 self._gaps(results, bases)
         most = max(self.highest.values(), default=0)
         asked = {case: max(repeats or most, self.highest.get(case, 0)) for case in self.cases}
-        if not self.cases:
+        if not self.cases and not self.missing:
             self.missing.append("no results were found" if not self.paths else "no file holds a result")
         return Collected(
             trials=tuple(self.trials),
@@ -255,8 +255,10 @@ class _Collection:
                 self.missing.append(message)
 
     def _warnings(self, repeats: int | None, most: int) -> list[str]:
-        warnings = [f"{file.path} is no evidence: {file.reason}" for file in self.unreadable[:_MAX_LISTED]]
-        if len(self.unreadable) > _MAX_LISTED:
+        # Without a case, what is missing says the same.
+        listed = self.unreadable[:_MAX_LISTED] if self.cases else []
+        warnings = [f"{file.path} is no evidence: {file.reason}" for file in listed]
+        if self.cases and len(self.unreadable) > _MAX_LISTED:
             warnings.append(f"{len(self.unreadable) - _MAX_LISTED} more files are no evidence")
         for results in self.read:
             if results is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 import msgspec
 
@@ -48,10 +48,10 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, header: RunHeader) -> Journal:
-        """Start a new run file, replacing what was there; raises OSError."""
-        file = path.open("wb", buffering=0)
-        file.write(_encode(header) + b"\n")
-        return cls(file)
+        """Start a new run file, replacing what was there; raises OSError, or UserError when it is full."""
+        journal = cls(path.open("wb", buffering=0))
+        journal._write(header)
+        return journal
 
     @classmethod
     def resume(cls, path: Path, opened: OpenRun) -> Journal:
@@ -64,15 +64,24 @@ class Journal:
         return cls(file, trials=len(opened.run.trials))
 
     def append(self, trial: Trial, *, supersedes: bool = False) -> None:
-        """Write one trial; `supersedes` when it takes the place of an earlier error."""
-        self._file.write(_encode(trial) + b"\n")
+        """Write one trial; `supersedes` when it takes the place of an earlier error. Raises UserError."""
+        self._write(trial)
         if not supersedes:
             self.trials += 1
 
     def finish(self, footer: RunFooter) -> None:
-        """Write the footer and close."""
-        self._file.write(_encode({"footer": footer}) + b"\n")
+        """Write the footer and close; raises UserError."""
+        self._write({"footer": footer})
         self._file.close()
+
+    def _write(self, value: Any) -> None:
+        """Write one line whole: a disk that fills up takes only a part of it, and says so at the next attempt."""
+        line = _encode(value) + b"\n"
+        try:
+            while line:
+                line = line[self._file.write(line) :]
+        except OSError as error:
+            raise UserError(Problem(f"cannot be written: {error.strerror}", str(self._file.name))) from None
 
     def close(self) -> None:
         """Close without a footer: the file stays resumable."""
@@ -159,6 +168,9 @@ def _read(file: BinaryIO, name: str, *, lean: bool) -> OpenRun:
         last = line
     if collector.problems:
         raise UserError(collector.problems)
+    if footer is not None and footer.trials != len(collector.trials):
+        text = f"{name} holds {len(collector.trials)} trials, and its last line tells of {footer.trials}"
+        footer = msgspec.structs.replace(footer, missing=(*footer.missing, text))
     run = Run(header=header, trials=tuple(collector.trials.values()), footer=footer, warnings=tuple(warnings))
     return OpenRun(run, good, not last.endswith(b"\n"))
 

@@ -246,6 +246,8 @@ def _about(report: Report, names: Sides, links: CommentLinks, head_commit: str |
     if comparison is not None:
         base = comparison.base.commit if comparison.base else None
         base_text = f"{names.base} {markdown_code(base[:7])}" if base else ""
+        if words.same_commit(report) and not head_commit:
+            base_text = f"{names.base} at the same commit"
         if commits and base_text:
             merged = head_commit is not None and tested is not None and head_commit != tested
             commits += f" merged into {base_text}" if merged else f" against {base_text}"

@@ -14,11 +14,10 @@ from repeat_eval.reports import format as fmt
 from repeat_eval.reports import wording
 from repeat_eval.reports.escape import cut, terminal
 from repeat_eval.reports.wording import Escape
+from repeat_eval.statistics.significance import level
 
 BROKE = frozenset({"regressed", "newly broken"})
 BETTER = frozenset({"improved", "fixed"})
-CAUSE_LIMIT = 60
-"""Characters of an error's cause in the first line."""
 COMPARING_GATES = frozenset({"suite-regression", "case-regression", "error-regression", "non-inferiority"})
 
 _LUCK: dict[Level, str] = {
@@ -68,7 +67,7 @@ def headline(report: Report, base: str, *, name: Escape, prose: Escape) -> Headl
     if report.verdict == "incomplete":
         worse = comparison is not None and comparison.verdict in ("regressed", "mixed")
         tail = f"; what ran is {_lower(claim(comparison, base))}" if comparison and worse else ""
-        return Headline("⚠️", f"Incomplete: {_incomplete(report, prose)}{tail}")
+        return Headline("⚠️", f"Incomplete: {wording.headline(report, prose, prose)}{tail}")
     if comparison is None:
         return _alone(report, name, prose)
     if report.verdict == "fail":
@@ -104,28 +103,13 @@ def _alone(report: Report, name: Escape, prose: Escape) -> Headline:
     return Headline("✅", f"Passed the thresholds, compared with nothing: {why}")
 
 
-def _incomplete(report: Report, prose: Escape) -> str:
-    """`no verdict, 12 of 240 trials gave none (provider: answered 429)`, or the reason in its own words."""
-    own = [reason for reason in report.reasons if reason.verdict == "incomplete"]
-    totals = report.totals
-    without = totals.errors + totals.missing
-    if not own or not totals.errors or any(reason.gate not in ("case", "max-error-rate") for reason in own):
-        return wording.headline(report, prose, prose)
-    causes = [
-        wording.message_of(example)
-        for case in report.case_reports
-        if case.errors
-        for example in case.examples
-        if example.outcome == "error"
-    ]
-    most = max(dict.fromkeys(causes), key=causes.count, default="")
-    cause = f" ({prose(cut(most, CAUSE_LIMIT))})" if most else ""
-    return f"no verdict, {without:,} of {fmt.count(totals.asked, 'trial')} gave none{cause}"
-
-
 def claim(comparison: Comparison, base: str) -> str:
     """The comparison's verdict as a sentence without its final stop."""
     if comparison.verdict == "no detectable change":
+        if fell := broke(comparison):
+            q = min(case.q or 0.0 for case in fell)
+            cases = fmt.count(comparison.common, "case")
+            return f"Maybe worse than {base}: {len(fell):,} of {cases} fell, q {fmt.p_value(q)}"
         if maybe_worse(comparison):
             return f"Maybe worse than {base}: {moved(comparison)}, p {fmt.p_value(comparison.p)}"
         return (
@@ -142,13 +126,21 @@ def claim(comparison: Comparison, base: str) -> str:
         parts.append(f"{len(up):,} {word}" if parts else f"{fmt.count(len(up), 'case')} {word}")
     elif comparison.suite_improved:
         parts.append(f"{moved(comparison)} over {fmt.count(comparison.common, 'case')}")
-    levels = [case.level for case in (*down, *up)]
+    levels = [_level_among_all(case) for case in (*down, *up)]
     if comparison.suite_regressed or comparison.suite_improved:
         levels.append(comparison.level)
     if comparison.verdict == "improved" and up:
         return f"Better than {base}: {', '.join(parts)}"
     word = {"regressed": "Worse than", "improved": "Better than"}.get(comparison.verdict, "Mixed against")
     return f"{word} {base}: {', '.join([*parts, f'luck is {_unlikely(levels)}'])}"
+
+
+def _level_among_all(case: CaseComparison) -> Level:
+    """How unlikely luck is for a case that was picked out of many: by its p after correction, both directions."""
+    adjusted = case.adjusted_down if case.rejected_down else case.adjusted_up if case.rejected_up else None
+    if adjusted is not None:
+        return level(min(1.0, 2.0 * adjusted))
+    return case.level if case.q is None or case.rejected_down or case.rejected_up else level(case.q)
 
 
 def _unlikely(levels: Iterable[Level]) -> str:
@@ -161,9 +153,12 @@ def _lower(text: str) -> str:
 
 
 def maybe_worse(comparison: Comparison) -> bool:
-    """Whether the suite fell at the marginal level: no verdict, but worth a different first line."""
-    fell = comparison.delta is not None and comparison.delta < 0
-    return comparison.verdict == "no detectable change" and comparison.level == "marginal" and fell
+    """Whether the suite fell at the marginal level, or cases are flagged that the gate does not count: no verdict.
+
+    It is worth a different first line.
+    """
+    fell = comparison.level == "marginal" and comparison.delta is not None and comparison.delta < 0
+    return comparison.verdict == "no detectable change" and (fell or bool(broke(comparison)))
 
 
 def moved(comparison: Comparison) -> str:
@@ -173,17 +168,23 @@ def moved(comparison: Comparison) -> str:
     return f"{'down' if comparison.delta < 0 else 'up'} {fmt.points(comparison.delta)[1:]}"
 
 
+def same_commit(report: Report) -> bool:
+    """Whether both sides stand at one commit: another target, folder or uncommitted change, not another revision."""
+    base = report.comparison.base if report.comparison else None
+    return base is not None and base.commit is not None and base.commit == report.provenance.commit
+
+
 def repeats(comparison: Comparison, base: str) -> str:
     """`10 repeats a side`, or `10 repeats against 20 on main` when the sides differ."""
-    mine = fmt.span([asked(case.head) for case in comparison.cases])
-    theirs = fmt.span([asked(case.base) for case in comparison.cases])
+    mine = fmt.span([done(case.head) for case in comparison.cases])
+    theirs = fmt.span([done(case.base) for case in comparison.cases])
     word = "repeat" if mine == "1" else "repeats"
     return f"{mine} {word} a side" if mine == theirs else f"{mine} {word} against {theirs} on {base}"
 
 
-def asked(side: SideOfCase) -> int:
-    """Trials that a side was asked for or did."""
-    return side.passed + side.failed + side.errors + side.missing
+def done(side: SideOfCase) -> int:
+    """Trials that a side did; what is missing would only look like evidence."""
+    return side.passed + side.failed + side.errors
 
 
 def source(comparison: Comparison, base: str) -> str:
@@ -325,7 +326,9 @@ def verdict_words(comparison: Comparison) -> str:
 
 
 def hidden(comparison: Comparison) -> str:
-    """What could have happened without being seen; empty when nothing is known about it."""
+    """What could have happened without being seen."""
+    if comparison.detectable is None and comparison.detectable_case is None:
+        return "nearly any change: one of the sides has too few trials to tell"
     parts = []
     if comparison.detectable is not None:
         points = comparison.detectable * 100

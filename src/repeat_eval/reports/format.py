@@ -1,4 +1,6 @@
-"""Numbers into words: the one place that decides how a rate, an interval, a time or an amount of money reads.
+"""Numbers into words: the one place that decides how an interval, a time or an amount of money reads.
+
+Rates are `analysis.rate_text`'s, since reasons name them too, and are found here as well.
 
 Case rates are whole per cents; suite rates and differences have one decimal. A rate that is not exactly 0 or 1 never
 prints as 0% or 100%. Halves are rounded up. What is not known prints as "-", never as 0.
@@ -9,43 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor, log10
 
+from repeat_eval.analysis import rate_text
+from repeat_eval.analysis.rate_text import half_up
 from repeat_eval.analysis.report import CaseReport, Interval
 
-UNKNOWN = "-"
+UNKNOWN, percent, percent1 = rate_text.UNKNOWN, rate_text.percent, rate_text.percent1
 STATUS = {"pass": "PASS", "within-noise": "NOISE", "fail": "FAIL", "incomplete": "INCOMPLETE", "skipped": "SKIPPED"}
 _LEVELS = (0.01, 0.05, 0.10)
-
-
-def _half_up(value: float, decimals: int = 0) -> float:
-    """Round a number >= 0 with halves upwards, after removing the noise of binary fractions."""
-    scale: int = 10**decimals
-    return floor(round(value * scale, 9) + 0.5) / scale
-
-
-def percent(rate: float | None) -> str:
-    """A rate in [0, 1] as whole per cents: `80%`; `<1%` and `>99%` where rounding would claim 0 or 100."""
-    if rate is None:
-        return UNKNOWN
-    whole = int(_half_up(rate * 100))
-    if whole <= 0 and rate > 0:
-        return "<1%"
-    if whole >= 100 and rate < 1:
-        return ">99%"
-    return f"{whole}%"
-
-
-def percent1(rate: float | None) -> str:
-    """A rate in [0, 1] with one decimal: `73.3%`; exactly 0 and 1 print as `0%` and `100%`."""
-    if rate is None:
-        return UNKNOWN
-    if rate in (0, 1):
-        return f"{rate:.0%}"
-    tenths = _half_up(rate * 100, 1)
-    if tenths <= 0:
-        return "<0.1%"
-    if tenths >= 100:
-        return ">99.9%"
-    return f"{tenths:.1f}%"
 
 
 def interval(limits: Interval | None) -> str:
@@ -66,7 +38,7 @@ def width_points(width: float | None) -> str:
 def _signed(difference: float, decimals: int) -> str:
     """Points of a difference with a true minus sign; a difference that is not 0 never prints as 0."""
     points = abs(difference) * 100
-    shown = f"{_half_up(points, decimals):.{decimals}f}"
+    shown = f"{half_up(points, decimals):.{decimals}f}"
     if points and not float(shown):
         shown = f"{points:.{1 - floor(log10(points))}f}" if points >= 1e-4 else "<0.0001"
     sign = "−" if difference < 0 else "+" if difference > 0 else ""
@@ -116,10 +88,10 @@ def duration(seconds: float | None) -> str:
     if 0 < seconds < 0.001:
         return "<1 ms"
     if seconds < 0.9995:
-        return f"{_half_up(seconds * 1000):.0f} ms"
+        return f"{half_up(seconds * 1000):.0f} ms"
     if seconds < 59.95:
-        return f"{_half_up(seconds, 1):.1f} s"
-    minutes, rest = divmod(int(_half_up(seconds)), 60)
+        return f"{half_up(seconds, 1):.1f} s"
+    minutes, rest = divmod(int(half_up(seconds)), 60)
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     hours, minutes = divmod(minutes, 60)
@@ -137,8 +109,8 @@ def money(dollars: float | None) -> str:
     if dollars < 0.00995:
         return f"${dollars:.{1 - floor(log10(dollars))}f}"
     if dollars < 1000:
-        return f"${_half_up(dollars, 2):.2f}"
-    return f"${_half_up(dollars):,.0f}"
+        return f"${half_up(dollars, 2):.2f}"
+    return f"${half_up(dollars):,.0f}"
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:
@@ -226,3 +198,12 @@ def case_line(case: CaseReport) -> str:
     parts.append("PASS (within noise)" if case.verdict == "within-noise" else status(case))
     line = " ".join(parts)
     return f"{line}, {without}" if (without := errors_of_case(case)) else line
+
+
+def setting(value: object) -> str:
+    """A setting's value as people write it: lists with commas, whole numbers without a fraction."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(setting, value)) or "none"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

@@ -16,7 +16,7 @@ from repeat_eval.reports import format as fmt
 from repeat_eval.reports import wording
 from repeat_eval.reports.comparison_details import details
 from repeat_eval.reports.comparison_parts import CaseLink
-from repeat_eval.reports.comparison_wording import comparable, headline
+from repeat_eval.reports.comparison_wording import comparable, headline, same_commit
 from repeat_eval.reports.escape import markdown, markdown_code
 from repeat_eval.reports.markdown_templates import case_name, load_template
 from repeat_eval.reports.single_cases import cases_table
@@ -155,7 +155,9 @@ def _about(report: Report) -> list[str]:
     if report.provenance.commit:
         parts.append(markdown_code(report.provenance.commit[:12]))
     base = report.comparison.base if report.comparison else None
-    if base is not None and base.commit:
+    if same_commit(report):
+        parts.append("base at the same commit")
+    elif base is not None and base.commit:
         parts.append(f"base {markdown_code(base.commit[:12])}")
     if report.case_reports:
         parts.append(wording.repeats(report))
@@ -183,7 +185,7 @@ def _how(report: Report) -> list[tuple[str, str]]:
     pairs = {
         "seed": None if origin.seed is None else str(origin.seed),
         "commit": origin.commit,
-        "command": origin.command,
+        "command" if origin.source == "command" else "target": origin.command,
         "selection": ", ".join(origin.selection),
         "files": ", ".join(origin.files[:20])
         + (f" and {len(origin.files) - 20} more" if len(origin.files) > 20 else ""),

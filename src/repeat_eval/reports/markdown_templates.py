@@ -46,6 +46,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
         "width": fmt.width_points,
         "duration": fmt.duration,
         "money": fmt.money,
+        "setting": fmt.setting,
     }
     return environment
 

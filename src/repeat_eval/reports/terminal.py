@@ -15,7 +15,7 @@ from repeat_eval.reports import format as fmt
 from repeat_eval.reports import terminal_comparison as compared
 from repeat_eval.reports import wording
 from repeat_eval.reports.columns import GAP, Column, drop_order, fit, known_columns
-from repeat_eval.reports.comparison_wording import repeats, source, verdict_line
+from repeat_eval.reports.comparison_wording import repeats, same_commit, source, verdict_line
 from repeat_eval.reports.escape import terminal
 
 ROWS = 40
@@ -118,6 +118,8 @@ class _Page:
         """Suite, commit and what was asked, in one line."""
         report = self.report
         parts = [terminal(report.suite, 80), fmt.count(report.totals.cases, "case")]
+        if report.provenance.selection:
+            parts.append(f"only {terminal(', '.join(report.provenance.selection), 80)}")
         if report.case_reports:
             parts.append(wording.repeats(report))
         parts.append(wording.gate(report))
@@ -226,7 +228,9 @@ class _Page:
             self.blank()
             return
         parts = ["Compared with base"]
-        if comparison.base is not None and comparison.base.commit:
+        if same_commit(self.report):
+            parts[0] += " at the same commit"
+        elif comparison.base is not None and comparison.base.commit:
             parts[0] += f" {terminal(comparison.base.commit, 40)[:12]}"
         if comparison.cases:
             parts += [fmt.count(comparison.common, "common case"), repeats(comparison, "base")]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from repeat_eval.analysis.report import CaseReport, Example, Reason, Report
 from repeat_eval.reports import format as fmt
-from repeat_eval.reports.escape import terminal
+from repeat_eval.reports.escape import cut, terminal
 
 Escape = Callable[[str], str]
 
@@ -21,6 +21,8 @@ NOISE_NOTE = "below the threshold, but the interval reaches it, so the gate lets
 SINGLE_NOTE = "One trial a case: whether a case is flaky, its pass^k, stability and rating need repeats (5 or more)"
 WEAK_NOTE = "repeats < 5: wide interval"
 NAMES_IN_HEADLINE = 3
+CAUSE_LIMIT = 60
+"""Characters of an error's cause in the first line."""
 
 
 class Evidence(NamedTuple):
@@ -83,12 +85,35 @@ def headline(report: Report, name: Escape, prose: Escape) -> str:
             parts.append(f"{len(failing):,} of {total} below threshold: {names(failing, name)}")
         parts += [prose(reason.text) for reason in suite_wide[:2]]
         return "; ".join(parts) or "the gate failed"
+    if told := _errors_told(report, own, prose):
+        return told
     # A reason that names no case speaks for the whole suite, so it comes first.
     own.sort(key=lambda reason: reason.case is not None)
     text = f"no verdict: {prose(own[0].text)}" if own else "no verdict"
     if len(own) > 1:
         text += f" (and {fmt.count(len(own) - 1, 'more reason')})"
     return text
+
+
+def _errors_told(report: Report, own: Sequence[Reason], prose: Escape) -> str:
+    """`no verdict, 12 of 240 trials gave none (provider: answered 429)`; empty when errors are not the reason."""
+    totals = report.totals
+    gates = {"case", "max-error-rate"}
+    if not (totals.passed or totals.failed or totals.missing):
+        gates.add("evidence")  # that no trial gave a verdict
+    if not own or not totals.errors or any(reason.gate not in gates for reason in own):
+        return ""
+    causes = [
+        message_of(example)
+        for case in report.case_reports
+        if case.errors
+        for example in case.examples
+        if example.outcome == "error"
+    ]
+    most = max(dict.fromkeys(causes), key=causes.count, default="")
+    cause = f" ({prose(cut(most, CAUSE_LIMIT))})" if most else ""
+    without = totals.errors + totals.missing
+    return f"no verdict, {without:,} of {fmt.count(totals.asked, 'trial')} gave none{cause}"
 
 
 def _passed(report: Report) -> str:

@@ -86,9 +86,7 @@ def run_of_results(paths: Sequence[Path], request: Request) -> Run:
         cases=tuple(CasePlan(id=case, asked=collected.asked[case]) for case in collected.cases),
         warnings=tuple(collected.warnings),
     )
-    missing = [*collected.missing]
-    missing += [f"{file.path}: {file.reason}" for file in collected.unreadable if not collected.cases]
-    footer = RunFooter(complete=True, trials=len(collected.trials), missing=tuple(missing))
+    footer = RunFooter(complete=True, trials=len(collected.trials), missing=collected.missing)
     return Run(header=header, trials=collected.trials, footer=footer)
 
 

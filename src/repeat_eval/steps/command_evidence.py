@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -28,6 +30,7 @@ class CommandEvidence:
         self._stop = stop
         self.request = request
         self._kept = {trial.key for trial in record.kept}
+        self._repeats = record.header.repeats
         self._without: dict[int, str] = {}
         self.left: set[int] = set()
         """Repetitions that are wanted and did not come to their end."""
@@ -36,11 +39,27 @@ class CommandEvidence:
 
     def wanted(self, repeats: int) -> list[int]:
         """Repetitions that are not there in full yet."""
-        cases = {case for case, _ in self._kept}
-        full = {r for r in range(1, repeats + 1) if cases and all((case, r) in self._kept for case in cases)}
-        wanted = [r for r in range(1, repeats + 1) if r not in full]
+        lacking = {repetition for _, repetition, _ in self._lacking(self._kept, range(1, repeats + 1))}
+        wanted = [r for r in range(1, repeats + 1) if r in lacking or not self.record.trials]
         self.left = set(wanted)
         return wanted
+
+    def _lacking(
+        self, there: Collection[tuple[str, int]], repetitions: Iterable[int]
+    ) -> Iterator[tuple[str, int, int]]:
+        """What runs should hold and do not: the case, the run, and the number of the trial that is lacking.
+
+        A run may hold several trials of a case: the k-th of run r has the number r + (k - 1) * repeats, so that all are
+        told apart and the first ones are numbered as their runs are. Every run should hold as many as any other.
+        """
+        most: dict[str, int] = {}
+        for trial in self.record.trials:
+            most[trial.case] = max(most.get(trial.case, 0), (trial.repetition - 1) // self._repeats + 1)
+        for repetition in repetitions:
+            for case, count in most.items():
+                for number in range(repetition, repetition + count * self._repeats, self._repeats):
+                    if (case, number) not in there:
+                        yield case, repetition, number
 
     def take(self, run: CommandRun) -> None:
         """Read the results of one run."""
@@ -52,18 +71,24 @@ class CommandEvidence:
         self._scrub_file(run.results, options.max_bytes)
         collected = collect([run.results], repeats=1, options=options, one_file_a_repetition=True)
         self.warnings += collected.warnings
-        self.missing += [f"repetition {run.repetition}: {text}" for text in collected.missing]
         for file in collected.unreadable:
             self._give_up(run.repetition, f"its results cannot be used: {file.reason}")
         if collected.unreadable:
             return
+        self.missing += [f"repetition {run.repetition}: {text}" for text in collected.missing]
         if not collected.trials and not collected.missing:
             self.missing.append(f"repetition {run.repetition}: the results hold no test")
+        seen: Counter[str] = Counter()
         for trial in collected.trials:
-            if (trial.case, run.repetition) not in self._kept:
+            number = run.repetition + seen[trial.case] * self._repeats
+            seen[trial.case] += 1
+            if (trial.case, number) not in self._kept:
                 source = f"repetition {run.repetition}"
-                self.record.add(msgspec.structs.replace(trial, repetition=run.repetition, source=source))
+                self.record.add(msgspec.structs.replace(trial, repetition=number, source=source))
                 self._stop.spend(trial.cost)
+        if several := [case for case, count in seen.items() if count > 1]:
+            text = f"one run of the command holds {seen[several[0]]} trials of {several[0]!r}; each counts as a trial"
+            self.warnings.append(text)
         self.request.progress.step(failed=any(trial.outcome == "failed" for trial in collected.trials))
 
     def _scrub_file(self, path: Path, largest: int) -> None:
@@ -91,22 +116,29 @@ class CommandEvidence:
         )
 
     def _close(self) -> None:
-        """A repetition without results is an error for every case known from the others."""
-        cases = list(dict.fromkeys(trial.case for trial in self.record.trials))
-        for repetition, problem in sorted(self._without.items()):
-            if not cases:
-                self.missing.append(f"repetition {repetition}: {problem}")
-            for case in cases:
-                if (case, repetition) not in self._kept:
-                    self.record.add(
-                        Trial(
-                            case=case,
-                            repetition=repetition,
-                            outcome="error",
-                            error_kind="harness",
-                            message=one_line(problem),
-                        )
+        """What a run should hold and does not is an error, if its case is known from the others.
+
+        The first trial of a case may simply not be there: that it is missing is seen without an error in its place.
+        """
+        there = {trial.key for trial in self.record.trials}
+        ended = [r for r in range(1, self._repeats + 1) if r not in self.left]
+        for case, repetition, number in list(self._lacking(there, ended)):
+            problem = self._without.get(repetition)
+            if problem is None and number > repetition:
+                problem = "the run holds fewer trials of this case than the others do"
+            if problem is not None:
+                self.record.add(
+                    Trial(
+                        case=case,
+                        repetition=number,
+                        outcome="error",
+                        error_kind="harness",
+                        message=one_line(problem),
+                        source=f"repetition {repetition}",
                     )
+                )
+        if not self.record.trials:
+            self.missing += [f"repetition {r}: {problem}" for r, problem in sorted(self._without.items())]
 
 
 def settings_warnings(settings: ResolvedSettings, stop: Stop) -> list[str]:

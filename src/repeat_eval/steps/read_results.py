@@ -36,12 +36,10 @@ def run_results(request: Request) -> Finished:
         started=now(),
     )
     base = base_from_files(request, header.suite)
-    request.progress.start(len(read_run.trials), 0)
     with recording(header, request) as record:
         for trial in read_run.trials:
             record.add(trial)
         run = record.finish(missing=read_run.footer.missing if read_run.footer else ())
-    request.progress.stop()
     return Finished(report_of(run, settings, files=[str(path) for path in files], base=base), record)
 
 

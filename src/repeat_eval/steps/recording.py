@@ -45,14 +45,14 @@ class Recording:
         self._journal: Journal | None = None
         self.scrub = Scrubber(request.environ).scrub
         """Takes the values of secrets out of a text."""
-        # In command mode progress counts runs of the command, which the caller does.
-        self._progress = request.progress if header.source != "command" else None
+        # In command mode progress counts runs of the command, which the caller does; results are only read.
+        self._progress = request.progress if header.source == "suite" else None
         self._begin = time.perf_counter()
 
-    def note_old_errors(self, errors: set[tuple[str, int]], trials: dict[tuple[str, int], Trial]) -> None:
+    def note_old_errors(self, errors: dict[tuple[str, int], Trial]) -> None:
         """Errors of the interrupted run hold until they are tried again."""
-        self._old_errors = errors
-        for key, trial in trials.items():
+        self._old_errors = set(errors)
+        for key, trial in errors.items():
             self._trials.setdefault(key, trial)
 
     def begin(self) -> None:
@@ -71,7 +71,7 @@ class Recording:
             self._journal.close()
 
     def add(self, trial: Trial) -> None:
-        """Take a trial that ended: scrub it, write it, count it."""
+        """Take a trial that ended: scrub it, write it, count it. UserError when it cannot be written."""
         self.begin()
         trial = scrub_trial(trial, self.scrub)
         key = trial.key
@@ -101,7 +101,7 @@ class Recording:
     def finish(
         self, *, stopped: StopReason | None = None, missing: tuple[str, ...] = (), warnings: tuple[str, ...] = ()
     ) -> Run:
-        """Write the footer, and give the run."""
+        """Write the footer, and give the run. UserError when it cannot be written."""
         missing = tuple(self.scrub(text) for text in missing)
         warnings = tuple(self.scrub(text) for text in warnings)
         footer = RunFooter(
@@ -154,7 +154,7 @@ def recordings(headers: Mapping[str, RunHeader], request: Request) -> Iterator[l
 def _stale_base(request: Request, out: Path) -> Path | None:
     """The base file that an earlier run left beside its own; None if there is none, or if it is this run's base."""
     path = out / BASE_FILE
-    if not (path.is_file() and (out / RUN_FILE).is_file()):
+    if not (path.is_file() and (out / RUN_FILE).is_file() and looks_like_run_file(path)):
         return None
     return None if any(path.samefile(file) for file in find_files(request.base)) else path
 
@@ -165,7 +165,7 @@ def _opened(path: Path, header: RunHeader, request: Request, stale: Path | None)
         return Recording(header, (), open_journal, request)
     made = Recording(header, trials_to_keep(opened), open_journal, request)
     errors = {trial.key: trial for trial in opened.trials if trial.outcome == "error"}
-    made.note_old_errors(set(errors), errors)
+    made.note_old_errors(errors)
     return made
 
 
@@ -180,8 +180,6 @@ def _journal(
 
     def resume() -> Journal:
         with _as_user_error(path):
-            if stale is not None:
-                stale.unlink(missing_ok=True)
             return Journal.resume(path, opened)
 
     with _as_user_error(path):
@@ -191,6 +189,9 @@ def _journal(
         if not exists or request.fresh:
             return create, None
         if request.resume:
+            if stale is not None:
+                text = "belongs to the run that is resumed: name the same base again, or start anew with --fresh"
+                raise UserError(Problem(text, str(stale)))
             opened = open_run(path)
             reasons = refusals(opened.run.header, header)
             if reasons:

@@ -17,7 +17,7 @@ from repeat_eval.execution.stopping import Stop, signals_stop
 from repeat_eval.records.run import Run, RunHeader
 from repeat_eval.steps.recording import BASE_FILE, RUN_FILE, Recording, recordings, target_log
 from repeat_eval.steps.request import Request
-from repeat_eval.steps.sides import check_side, root_of
+from repeat_eval.steps.sides import check_imports, check_side, root_of
 from repeat_eval.suite.settings import ResolvedSettings
 from repeat_eval.suite.spec import CaseSpec, SuiteSpec
 
@@ -70,6 +70,7 @@ def run_sides(head: SidePlan, base: SidePlan | None, request: Request) -> SidesD
                 on_base_log,
                 judge=sides[0].prepared.remote,
                 spare_interpreter=workshop.interpreter,
+                pace=workshop.pace,
             )
             sides.insert(0, _Side("base", records[0], other.prepare(base.cases, base.header.cases)))
         roots = {} if base is None or base.root is None else {"base": base.root, "head": root_of(head.spec.folder)}
@@ -142,11 +143,10 @@ def _named(side: str | None) -> Iterator[None]:
 def _check_sides(sides: Sequence[_Side], roots: dict[str, Path]) -> None:
     problems = []
     for side in sides if roots else ():
-        other = roots["head" if side.name == "base" else "base"]
-        for file in side.prepared.target_files():
-            problem = check_side(side.name, file, roots[side.name], other)
-            if problem is not None:
-                problems.append(Problem(problem))
+        own, other = roots[side.name], roots["head" if side.name == "base" else "base"]
+        found = [check_side(side.name, file, own, other) for file in side.prepared.target_files()]
+        found = [one for one in found if one] or [check_imports(side.name, side.prepared.modules(), own, other)]
+        problems += [Problem(one) for one in found if one]
     if problems:
         raise UserError(problems)
 

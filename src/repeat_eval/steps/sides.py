@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -108,12 +108,30 @@ def check_side(name: str, file: str | None, own: Path, other: Path) -> str | Non
     if file is None:
         return None
     path = Path(file).resolve()
-    inside = path.is_relative_to(own)
-    if inside and not (other.is_relative_to(own) and path.is_relative_to(other)):
+    if _within(path, own, other):
         return None
     whose = "the other side's code" if path.is_relative_to(other) else "code outside of both sides"
-    return (
-        f"{name}: its target was loaded from {path}, which is {whose}: base and head would be the same. "
-        "Perhaps the project is installed in the Python environment (an editable install, for instance)? Give each "
-        "side its own environment (a .venv in its folder), or do not install the project"
-    )
+    return f"{name}: its target was loaded from {path}, which is {whose}: base and head would be the same. {_HINT}"
+
+
+def check_imports(name: str, files: Sequence[str], own: Path, other: Path) -> str | None:
+    """What is wrong with the modules that a side's targets import: a sentence about the first of the other side's."""
+    for file in files:
+        path = Path(file).resolve()
+        if path.is_relative_to(other) and not _within(path, own, other):
+            return (
+                f"{name}: its target imports {path}, which is the other side's code: base and head would partly be the "
+                f"same. {_HINT}"
+            )
+    return None
+
+
+def _within(path: Path, own: Path, other: Path) -> bool:
+    """Whether a file belongs to the checkout `own`; one checkout may lie in the other."""
+    return path.is_relative_to(own) and not (other.is_relative_to(own) and path.is_relative_to(other))
+
+
+_HINT = (
+    "Perhaps the project is installed in the Python environment (an editable install, for instance)? Give each "
+    "side its own environment (a .venv in its folder), or do not install the project"
+)

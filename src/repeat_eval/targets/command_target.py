@@ -24,7 +24,7 @@ from repeat_eval.targets.base import Call, TargetError
 from repeat_eval.targets.environment import child_environment, trial_variables
 from repeat_eval.targets.processes import MAX_OUTPUT_BYTES, Finished, describe_exit, run_process
 from repeat_eval.targets.python_target import answer_from
-from repeat_eval.targets.workdirs import copy_folder
+from repeat_eval.targets.workdirs import copy_folder, remove_tree, to_the_end
 
 Workdir = Literal["shared", "copy"]
 
@@ -106,7 +106,7 @@ class CommandTarget:
                 private = self._take_private(self._scratch)
                 if self._workdir == "copy":
                     folder = copy = self._scratch / f"{next(self._numbers)}.copy"
-                    await _to_the_end(self._copy_folder, copy)
+                    await to_the_end(self._copy_folder, copy)
             except (OSError, shutil.Error) as error:
                 raise TargetError("harness", f"no private folder for the trial: {_reason(error)}") from error
             finished = await self._run(call, folder, private)
@@ -114,13 +114,13 @@ class CommandTarget:
             if private is not None:
                 await self._give_back(private)
             if copy is not None:
-                await asyncio.to_thread(_remove_tree, copy)
+                await asyncio.to_thread(remove_tree, copy)
         return self._answer_of(call, finished), 1
 
     async def close(self) -> None:
         """Remove the trials' folders."""
         if self._scratch is not None:
-            await asyncio.to_thread(_remove_tree, self._scratch)
+            await asyncio.to_thread(remove_tree, self._scratch)
             self._scratch = None
             self._empty.clear()
 
@@ -201,7 +201,7 @@ class CommandTarget:
         if untouched:
             self._empty.append(private)
         else:
-            await asyncio.to_thread(_remove_tree, Path(private))
+            await asyncio.to_thread(remove_tree, Path(private))
 
 
 def request_of(call: Call) -> bytes:
@@ -245,16 +245,6 @@ def answer_of_text(printed: bytes, *, seconds: float | None = None) -> Answer:
     return Answer(output=_without_newline(text), duration=seconds)
 
 
-async def _to_the_end(function: Callable[[Path], None], path: Path) -> None:
-    """Run in a thread and wait for its end even when cancelled: what it makes must not appear after the removal."""
-    work = asyncio.ensure_future(asyncio.to_thread(function, path))
-    try:
-        await asyncio.shield(work)
-    except asyncio.CancelledError:
-        await asyncio.wait([work])
-        raise
-
-
 def _without_newline(text: str) -> str:
     return text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
 
@@ -270,17 +260,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     return one_line(str(error))
-
-
-def _remove_tree(path: Path) -> None:
-    """Remove a folder; what the user's code made unremovable stays, since that is no reason to lose a trial."""
-
-    with contextlib.suppress(OSError):
-        if path.is_symlink() or path.is_file():
-            path.unlink()
-    shutil.rmtree(path, ignore_errors=True)
-    if path.exists():
-        for parent, _, _ in os.walk(path):  # does not follow links
-            with contextlib.suppress(OSError):
-                Path(parent).chmod(0o700)
-        shutil.rmtree(path, ignore_errors=True)

@@ -25,6 +25,7 @@ _SECRET_WORD = re.compile(
 )
 _WORD = re.compile(r"[A-Z0-9]+")
 _MIN_LINE_CHARACTERS = 16
+_CUT = "…"
 
 
 def _is_dropped(name: str) -> bool:
@@ -86,10 +87,11 @@ class Scrubber:
     """Replaces the values of secret-looking variables in texts by `***`.
 
     Values shorter than 8 characters are left alone. Of a value with several lines (a private key), long lines are
-    replaced by themselves too, since a text may show only some of them.
+    replaced by themselves too, since a text may show only some of them. So is the beginning of a value where a text was
+    cut off in its middle, which "…" shows.
     """
 
-    __slots__ = ("_pattern",)
+    __slots__ = ("_pattern", "_values")
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         values: set[str] = set()
@@ -100,9 +102,22 @@ class Scrubber:
                 lines = (line.strip() for line in stripped.splitlines())
                 values.update(line for line in lines if len(line) >= _MIN_LINE_CHARACTERS)
         # Longest first: a secret that begins like another one must not leave its end behind.
-        ordered = sorted(values, key=lambda value: (-len(value), value))
-        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        self._values = sorted(values, key=lambda value: (-len(value), value))
+        self._pattern = re.compile("|".join(map(re.escape, self._values))) if self._values else None
 
     def scrub(self, text: str) -> str:
         """The text with every secret value replaced; the very same object when there is nothing to do."""
-        return text if self._pattern is None else self._pattern.sub("***", text)
+        if self._pattern is None:
+            return text
+        text = self._pattern.sub("***", text)
+        return self._without_beginnings(text) if _CUT in text else text
+
+    def _without_beginnings(self, text: str) -> str:
+        for value in self._values:
+            begin = text.find(value[:MIN_SECRET_CHARACTERS])
+            while begin >= 0:
+                end = text.find(_CUT, begin)
+                if end >= 0 and value.startswith(text[begin:end]):
+                    text = f"{text[:begin]}***{text[end:]}"
+                begin = text.find(value[:MIN_SECRET_CHARACTERS], begin + 1)
+        return text

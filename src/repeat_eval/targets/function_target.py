@@ -58,20 +58,21 @@ class FunctionTarget:
             TargetError: it raised (kind `crash`, or `provider` for troubles of a provider), took too long, or returned
                 something that is no answer.
         """
+        given = _of_its_own(call.input)
         context = TrialContext(
-            case=call.case, repetition=call.repetition, repeats=call.repeats, seed=call.seed, input=call.input
+            case=call.case, repetition=call.repetition, repeats=call.repeats, seed=call.seed, input=given
         )
         begin = time.perf_counter()
         limit: asyncio.Timeout | None = None
         try:
             if self.inline:
                 self.begun[get_ident()] = begin
-                value = self._function(call.input, context)
+                value = self._function(given, context)
             elif call.timeout is None:
-                value = await self._call(call.input, context)
+                value = await self._call(given, context)
             else:
                 async with asyncio.timeout(call.timeout) as limit:
-                    value = await self._call(call.input, context)
+                    value = await self._call(given, context)
         except (Exception, SystemExit) as error:
             if isinstance(error, TimeoutError) and limit is not None and limit.expired():
                 raise TargetError("timeout", f"no answer within {call.timeout:g} s") from None
@@ -93,3 +94,12 @@ class FunctionTarget:
         """Let go of the threads; one that hangs is not waited for."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _of_its_own(value: Any) -> Any:
+    """The value with lists and dicts of its own: a function that adds to its input must not change the next trial's."""
+    if isinstance(value, dict):
+        return {key: _of_its_own(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_of_its_own(inner) for inner in value]
+    return value

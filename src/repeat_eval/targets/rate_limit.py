@@ -49,36 +49,60 @@ def parse_rate(text: str) -> Rate:
     return Rate(float(match[1]), float(_UNITS[match[2]]))
 
 
-class RateLimited:
-    """Wraps a target and spaces its calls evenly, first come, first served.
-
-    A call that the provider refuses with a Retry-After holds back all others until then. `Retrying` wraps this class,
-    so that every attempt waits for its own turn. Waiting for the turn does not count towards a call's timeout.
-    """
+class Pace:
+    """Spaces the calls of all targets that share it evenly, first come, first served."""
 
     def __init__(
         self,
-        target: Target,
         rate: Rate | None,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """Wrap `target`.
+        """Nothing was started yet.
 
         Args:
-            target: what is asked.
             rate: at most so many starts; None only pauses when the provider asks for it.
             clock: tells seconds, from any beginning.
             sleep: waits so many seconds.
         """
-        self._target = target
         self._interval = rate.interval if rate is not None else 0.0
         self._clock = clock
         self._sleep = sleep
         self._turn = asyncio.Lock()  # wakes those who wait in the order in which they came
         self._next: float | None = None
         self._paused_until = -math.inf
+
+    async def wait_for_turn(self) -> None:
+        """Wait until the next call may start, and count it."""
+        async with self._turn:
+            while True:
+                now = self._clock()
+                # Looked at again after every sleep: another call may have been told to wait meanwhile.
+                start = max(self._next if self._next is not None else now, self._paused_until)
+                if start <= now:
+                    break
+                await self._sleep(start - now)
+            # Timers ring late. A credit of one interval keeps the rate without ever letting a crowd through.
+            credit = min(self._interval, MAX_CREDIT)
+            self._next = (now if self._next is None else max(self._next, now - credit)) + self._interval
+
+    def pause(self, seconds: float) -> None:
+        """Let no call start for so many seconds, at most two minutes."""
+        self._paused_until = max(self._paused_until, self._clock() + min(seconds, MAX_RETRY_AFTER))
+
+
+class RateLimited:
+    """Wraps a target, whose calls wait for their turn.
+
+    A call that the provider refuses with a Retry-After holds back all others until then. `Retrying` wraps this class,
+    so that every attempt waits for its own turn. Waiting for the turn does not count towards a call's timeout.
+    """
+
+    def __init__(self, target: Target, pace: Pace) -> None:
+        """Wrap `target`; targets that ask the same provider, such as base's and head's, share their `pace`."""
+        self._target = target
+        self._pace = pace
 
     async def start(self) -> None:
         """Start the wrapped target."""
@@ -90,28 +114,14 @@ class RateLimited:
         Raises:
             TargetError: what the wrapped target raises.
         """
-        async with self._turn:
-            await self._wait_for_turn()
+        await self._pace.wait_for_turn()
         try:
             return await self._target.answer(call)
         except TargetError as error:
             if error.retry_after is not None:
-                until = self._clock() + min(error.retry_after, MAX_RETRY_AFTER)
-                self._paused_until = max(self._paused_until, until)
+                self._pace.pause(error.retry_after)
             raise
 
     async def close(self) -> None:
         """Close the wrapped target."""
         await self._target.close()
-
-    async def _wait_for_turn(self) -> None:
-        while True:
-            now = self._clock()
-            # Looked at again after every sleep: another call may have been told to wait meanwhile.
-            start = max(self._next if self._next is not None else now, self._paused_until)
-            if start <= now:
-                break
-            await self._sleep(start - now)
-        # Timers ring late. A credit of one interval keeps the rate without ever letting a crowd through.
-        credit = min(self._interval, MAX_CREDIT)
-        self._next = (now if self._next is None else max(self._next, now - credit)) + self._interval

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
+
+_A = TypeVar("_A")
+_R = TypeVar("_R")
 
 NOT_COPIED = frozenset({".git", ".venv", "node_modules", "__pycache__"})
 """Names that are left out: they are large, and a trial has no business changing them."""
@@ -38,4 +43,27 @@ def private_folder(copy_from: Path | None = None, *, left_out: Sequence[Path] = 
             copy_folder(copy_from, parent / "copy", left_out=(*left_out, parent))
             yield parent / "copy"
     finally:
-        shutil.rmtree(parent, ignore_errors=True)
+        remove_tree(parent)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder; what the user's code made unremovable stays, since that is no reason to lose a trial."""
+    with contextlib.suppress(OSError):
+        if path.is_symlink() or path.is_file():
+            path.unlink()
+    shutil.rmtree(path, ignore_errors=True)
+    if path.exists():
+        for parent, _, _ in os.walk(path):  # does not follow links
+            with contextlib.suppress(OSError):
+                Path(parent).chmod(0o700)
+        shutil.rmtree(path, ignore_errors=True)
+
+
+async def to_the_end(function: Callable[[_A], _R], argument: _A) -> _R:
+    """Run in a thread and wait for its end even when cancelled: what it makes must not appear after the removal."""
+    work = asyncio.ensure_future(asyncio.to_thread(function, argument))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await asyncio.wait([work])
+        raise

@@ -292,11 +292,22 @@ def _frames(exc: BaseException) -> Iterator[tuple[str, int]]:
 def _place(exc: BaseException) -> str:
     """File and line of the last frame in the user's own code; else of the last one that is not ours."""
     frames = [(file, line) for file, line in _frames(exc) if file != __file__ and not file.startswith("<frozen")]
-    library = (os.sep + "site-packages" + os.sep, os.path.dirname(os.__file__) + os.sep)  # noqa: PTH120
-    own = [(file, line) for file, line in frames if not any(part in file for part in library)]
+    own = [(file, line) for file, line in frames if not _is_library(file)]
     for file, line in (own or frames)[-1:]:
         return f" ({_short(file)}:{line})"
     return ""
+
+
+_LIBRARIES = (
+    f"{os.sep}site-packages{os.sep}",
+    f"{os.sep}dist-packages{os.sep}",
+    os.path.dirname(os.__file__) + os.sep,  # noqa: PTH120 - pathlib costs start-up time
+)
+
+
+def _is_library(file: str) -> bool:
+    """Whether a file is of an installed package or of the standard library."""
+    return any(part in file for part in _LIBRARIES)
 
 
 def _print_traceback(exc: BaseException) -> None:
@@ -417,6 +428,20 @@ class _Function:
         self.is_async = is_async(found)
         self.file = getattr(sys.modules[reference.partition(":")[0]], "__file__", None)
         self.context = CheckContext if kind == "check" else TrialContext
+
+
+def _own_modules() -> list[str]:
+    """Files of all modules that are loaded by now, but for installed packages and the standard library."""
+    files = []
+    for name, module in list(sys.modules.items()):
+        try:
+            # Not by getattr, which would load a module that is lazy.
+            file = object.__getattribute__(module, "__dict__").get("__file__")
+        except AttributeError:  # anything may stand in sys.modules
+            continue
+        if isinstance(file, str) and name != "__main__" and not _is_library(file):
+            files.append(file)
+    return files
 
 
 class _Lines:
@@ -582,7 +607,8 @@ class _Process:
                 problems.append({"reference": wanted["reference"], "message": str(exc), "place": exc.place})
         loaded = [{"file": one.file, "is_async": one.is_async} for one in self.functions]
         version = ".".join(map(str, sys.version_info[:3]))
-        self.send(self.reply(0, 0.0, {"version": version, "functions": loaded, "problems": problems}))
+        found = {"version": version, "functions": loaded, "modules": _own_modules(), "problems": problems}
+        self.send(self.reply(0, 0.0, found))
 
     def serve(self) -> None:
         """Answer requests until told to exit or left alone."""

@@ -44,10 +44,14 @@ class LoadedFunction(msgspec.Struct, frozen=True):
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """What a worker found when it started: its Python version, and its functions in the order asked for."""
+    """What a worker found when it started: its Python version, and its functions in the order asked for.
+
+    `modules`: files of all modules that loading them loaded, but for installed packages and the standard library.
+    """
 
     version: str
     functions: tuple[LoadedFunction, ...]
+    modules: tuple[str, ...] = ()
 
 
 class WorkerSettings(msgspec.Struct, frozen=True):
@@ -346,7 +350,8 @@ class WorkerProcess(asyncio.Protocol):
             return
         try:
             problems = [(one["reference"], one["message"], one["place"]) for one in value["problems"]]
-            loaded = Loaded(value["version"], tuple(LoadedFunction(**one) for one in value["functions"]))
+            functions = tuple(LoadedFunction(**one) for one in value["functions"])
+            loaded = Loaded(value["version"], functions, tuple(value["modules"]))
         except (TypeError, KeyError):
             self._corrupt()
             return
