@@ -92,8 +92,11 @@ def test_a_revision_is_checked_out_and_removed_again(tmp_path: Path) -> None:
     base = git(tmp_path, "rev-parse", "HEAD")
     write(tmp_path / "evals/agent.py", BROKEN)
     git(tmp_path, "commit", "-qam", "broken")
+    hook = write(tmp_path / ".git/hooks/post-checkout", f"#!/bin/sh\ntouch '{tmp_path}/was-run'")
+    hook.chmod(0o755)
     ended = program("run", "evals/suite.yaml", "--base-ref", "HEAD~1", "--out", "out", cwd=tmp_path)
     assert ended.code == 1, ended.text
+    assert not list(tmp_path.glob("was-run"))
     report = report_in(tmp_path / "out")
     assert report["comparison"]["base"]["commit"] == base
     assert report["provenance"]["commit"] == git(tmp_path, "rev-parse", "HEAD")

@@ -58,3 +58,15 @@ def test_without_git_there_is_none(repository: Path, monkeypatch: pytest.MonkeyP
     commit(repository)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert commit_of(repository) is None
+
+
+def test_in_a_hook_of_another_repository_it_is_still_the_one_around_the_folder(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = commit(repository)
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+    commit(other)
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    assert commit_of(repository) == first

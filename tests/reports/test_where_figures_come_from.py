@@ -8,7 +8,7 @@ import comparison_examples as compared
 import msgspec
 import report_examples as examples
 
-from repeat_eval.analysis.report import Provenance, Report, Setting
+from repeat_eval.analysis.report import Comparison, Provenance, Reason, Report, Setting
 from repeat_eval.reports import comparison_wording as words
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports.comment import render_comment
@@ -70,3 +70,22 @@ def test_settings_are_written_as_people_write_them() -> None:
     assert [fmt.setting(value) for value in values] == ["provider, timeout", "none", "30", "0.5", "0.80", "True"]
     report = msgspec.structs.replace(examples.small(), settings={"retry_on": Setting(["provider"], "default")})
     assert "| `retry_on` | `provider` | default |" in render_summary(report)
+
+
+def test_why_nothing_could_be_compared_is_said_once_in_the_last_line() -> None:
+    why = "base and head have no case in common"
+    report = msgspec.structs.replace(
+        examples.small(),
+        verdict="incomplete",
+        reasons=(Reason(gate="no-base", verdict="incomplete", text=f"cannot be compared with base: {why}"),),
+        comparison=Comparison(verdict="not comparable", text=why),
+    )
+    assert words.verdict_line(report) == f"INCOMPLETE no verdict: cannot be compared with base: {why}"
+
+
+def test_when_no_trial_gave_a_verdict_the_first_line_says_what_the_trials_said() -> None:
+    nothing = Reason(gate="evidence", verdict="incomplete", text="no trial gave a verdict")
+    report = examples.report([examples.case("a", "EEE")], reasons=[nothing])
+    text = "no verdict, 3 of 3 trials gave none (timeout: no answer within 30 s)"
+    assert words.verdict_line(report) == f"INCOMPLETE {text}"
+    assert render_summary(report).splitlines()[0] == f"### ⚠️ Incomplete: {text}"

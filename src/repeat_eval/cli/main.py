@@ -62,6 +62,7 @@ def cli() -> None:
     \b
       repeat-eval init                                    write a first suite
       repeat-eval run evals/refunds.yaml                  run it, ten times a case
+      repeat-eval run evals/refunds.yaml --base-ref main  run it beside base, and compare
       repeat-eval run --command 'pytest evals --junitxml {results}'
       repeat-eval report repeat-eval-report/run.jsonl     show it again
     """

@@ -94,9 +94,10 @@ def collect(
     _refuse_same_file(paths)
     own = [path for path in paths if _is_run_file(path, options)]
     if own:
-        raise UserError(
-            [Problem("is a run file of repeat-eval and cannot be mixed in here", str(path)) for path in own]
-        )
+        text = "is a run file of repeat-eval and cannot be mixed in here"
+        if len(paths) == 1:
+            text = "is a run file of repeat-eval whose first line is broken: it cannot be read"
+        raise UserError([Problem(text, str(path)) for path in own])
     read: list[FileResults | None] = []
     unreadable: list[UnreadableFile] = []
     for path in paths:

@@ -367,6 +367,6 @@ def verdict_line(report: Report) -> str:
     if comparable(report):
         told = headline(report, "base", name=wording.quoted, prose=terminal).text
         text = _lower(told.removeprefix("Failed: ").removeprefix("Incomplete: "))
-    elif report.comparison is not None:
-        text = f"{text}; compared with nothing: {terminal(report.comparison.text or 'no base')}"
+    elif report.comparison is not None and (why := terminal(report.comparison.text or "no base")) not in text:
+        text = f"{text}; compared with nothing: {why}"
     return cut(f"{word} {text}", 1000)

@@ -13,8 +13,9 @@ from pathlib import Path
 import msgspec
 
 from repeat_eval.errors import Problem, UserError
-from repeat_eval.records.revision import commit_of
+from repeat_eval.records.revision import commit_of, git_environment
 from repeat_eval.steps.request import Request
+from repeat_eval.targets.environment import child_environment
 
 
 class Checkout(msgspec.Struct, frozen=True):
@@ -32,12 +33,13 @@ def root_of(folder: Path) -> Path:
             ["git", "-C", str(folder), "rev-parse", "--show-toplevel"],
             capture_output=True,
             text=True,
+            env=git_environment(),
             timeout=10,
             check=False,
         )
         if found.returncode == 0 and found.stdout.strip():
             return Path(found.stdout.strip()).resolve()
-    except (OSError, subprocess.SubprocessError):
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         pass
     here = Path.cwd().resolve()
     return here if folder.is_relative_to(here) else folder
@@ -85,12 +87,18 @@ def _checkout(base: Path, head_root: Path, head: Path) -> Checkout:
 
 
 def _git(root: Path, *arguments: str, what: str) -> None:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    # A checkout runs the repository's hooks and filters: they are not ours, and get no token.
+    environ = child_environment(git_environment())
     if what.startswith("-"):
         raise UserError(f"--base-ref {what!r} is no revision")
     try:
         done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, env=environ, timeout=600, check=False
+            ["git", "-C", str(root), "-c", f"core.hooksPath={os.devnull}", *arguments],
+            capture_output=True,
+            text=True,
+            env=environ,
+            timeout=600,
+            check=False,
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise UserError(f"--base-ref needs git: {error}") from None

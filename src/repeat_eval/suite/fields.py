@@ -167,4 +167,3 @@ ErrorKinds = Annotated[
 GateName = Literal["wilson", "strict", "none"]
 Tag = Annotated[StrictStr, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
 Tags = Annotated[list[Tag], BeforeValidator(_listed, json_schema_input_type=list[Tag] | str)]
-Weight = Annotated[float, Field(gt=0, le=1_000_000, strict=False)]

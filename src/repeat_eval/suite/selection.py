@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import fnmatch
 from collections.abc import Sequence
 
+from repeat_eval.records.run import Selection
 from repeat_eval.suite.spec import CaseSpec
 
 
@@ -14,12 +14,8 @@ def select(cases: Sequence[CaseSpec], globs: Sequence[str], tags: Sequence[str])
 
     An empty sequence selects everything. The order of the suite stays.
     """
-    return tuple(
-        case
-        for case in cases
-        if (not globs or any(case.id == glob or fnmatch.fnmatchcase(case.id, glob) for glob in globs))
-        and (not tags or any(tag in case.tags for tag in tags))
-    )
+    selection = Selection(cases=tuple(globs), tags=tuple(tags))
+    return tuple(case for case in cases if selection.takes(case.id, case.tags))
 
 
 def nothing_selected(cases: Sequence[CaseSpec], globs: Sequence[str], tags: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -77,4 +76,3 @@ class SuiteSpec(msgspec.Struct, frozen=True, kw_only=True):
     source: Source | None = None
     written_repeat: bool = False
     warnings: tuple[str, ...] = ()
-    functions: Mapping[str, Any] = msgspec.field(default_factory=dict)
