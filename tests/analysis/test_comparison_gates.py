@@ -256,3 +256,23 @@ def test_what_base_lacks_is_told() -> None:
         base, footer=msgspec.structs.replace(base.footer, missing=("a.xml: cannot be read",))
     )
     assert "base: a.xml: cannot be read" in judged(base, head).warnings
+
+
+@pytest.mark.parametrize(
+    ("on_base", "on_head", "blocks"),
+    [
+        (10, 5, True),  # met its threshold before, fails it now
+        (8, 5, True),
+        (7, 5, False),  # below its threshold before, if only within noise, and nothing says that it fell
+        (7, 2, True),  # below before, but by itself significantly lower now
+        (5, 5, False),  # failed before
+    ],
+)
+def test_a_threshold_that_was_missed_before_blocks_only_what_fell(on_base: int, on_head: int, blocks: bool) -> None:
+    solid = {f"solid {number}": letters(10, 10) for number in range(12)}
+    # Cases that vary without changing, so that the case half of the regression gate has many cases to correct for.
+    varying = {f"varying {number}": letters(9 - number % 3, 10) for number in range(9)}
+    base = run_of({"case": letters(on_base, 10), **solid, **varying})
+    head = run_of({"case": letters(on_head, 10), **solid, **varying})
+    reasons = of_gate(judged(base, head, fail_on="none"), "case")
+    assert [reason.verdict for reason in reasons if reason.case == "case"] == ["fail" if blocks else "pass"]

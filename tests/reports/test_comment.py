@@ -246,7 +246,7 @@ def test_everything_else_is_folded() -> None:
         "Would new cases like these change, too? −1.3 points",
         "`repeat-eval run evals/refunds.yaml --base-ref 9f8e7d6`",
         "Stratified exact mid-p test",
-        "seed 7; 2 errors; cost $0.54; attempt 1",
+        "seed 7; 2 errors; cost $0.54 and $0.53 for base; attempt 1",
     ):
         assert part in folded and part not in visible(text)
     assert text.count("<details>") == text.count("</details>") == 2

@@ -89,3 +89,17 @@ def test_when_no_trial_gave_a_verdict_the_first_line_says_what_the_trials_said()
     text = "no verdict, 3 of 3 trials gave none (timeout: no answer within 30 s)"
     assert words.verdict_line(report) == f"INCOMPLETE {text}"
     assert render_summary(report).splitlines()[0] == f"### ⚠️ Incomplete: {text}"
+
+
+def test_an_improvement_says_that_luck_is_unlikely_and_not_the_improvement() -> None:
+    text = render_comment(compared.improvement())
+    assert "(luck: very unlikely ✦✦ p " in text
+    assert "(very unlikely" not in text
+
+
+def test_weighted_rates_are_called_so_only_where_cases_have_different_numbers_of_trials() -> None:
+    words_of_it = ", cases weighted by their trials"
+    equal = [compared.pair("a", "PPPP", "PPPF"), compared.pair("b", "PPPP", "PPPP")]
+    unequal = [compared.pair("a", "PPPP", "PPPF"), compared.pair("b", "PPPPPPPP", "PPPPPPPP")]
+    assert words_of_it not in on_a_terminal(compared.compared(equal))
+    assert words_of_it in on_a_terminal(compared.compared(unequal))

@@ -7,14 +7,11 @@ composite action hands over `INPUT_FAIL_ON`, which shells let through. Empty mea
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field
 
-from repeat_eval.errors import Problem, UserError
 from repeat_eval.suite.fields import found
-from repeat_eval.suite.messages import plain_message, unknown_key
 from repeat_eval.suite.settings import Settings
 
 PREFIX = "INPUT_"
@@ -22,7 +19,6 @@ _SPELLINGS = {"interpreter": "python"}
 """Settings whose input has another name, the one of the command line's option."""
 _OF_THE_RUNNER = frozenset({"entrypoint", "args"})
 """What `with:` may hold for any Docker action."""
-_ANNOTATION_LINE = 500
 
 
 def _switch(value: Any) -> Any:
@@ -59,9 +55,9 @@ Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
 
 
 class Inputs(Settings):
-    """Everything that `with:` may hold. The settings of a run come first in the table, from the same model as ever."""
+    """Everything that `with:` may hold: the settings of a run, and what only the action knows."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     suite: str | None = Field(None, description="Suite file to run.")
     command: str | None = Field(
@@ -80,9 +76,6 @@ class Inputs(Settings):
         "auto",
         description="`auto`: each side's own environment from its own lock file (`uv.lock`, `requirements.txt`); "
         "`none`; or a shell command that is run once per side.",
-    )
-    setup_timeout: Annotated[float, Field(gt=0)] | None = Field(
-        None, exclude=True, description="Seconds that the setup of a side may take."
     )
     only_when_changed: Lines = Field(
         (), description="Patterns of paths, one a line; when no changed file matches, nothing is evaluated."
@@ -118,3 +111,81 @@ class Inputs(Settings):
 def input_name(field: str) -> str:
     """The name of a field in a workflow: kebab-case."""
     return _SPELLINGS.get(field, field).replace("_", "-")
+
+
+def field_name(name: str) -> str:
+    """The field behind an input's name; the name itself, in snake_case, when there is none."""
+    plain = name.lower().replace("-", "_").replace(" ", "_")
+    return next((field for field, spelling in _SPELLINGS.items() if spelling == plain), plain)
+
+
+def names() -> tuple[str, ...]:
+    """The names of all inputs: first what only the action knows, then the settings, each in the model's order."""
+    own = [field for field in Inputs.model_fields if field not in Settings.model_fields]
+    return tuple(input_name(field) for field in (*own, *Settings.model_fields))
+
+
+def read_inputs(environ: Mapping[str, str]) -> Inputs:
+    """The inputs in the variables `INPUT_*`.
+
+    Args:
+        environ: the environment. The token is not among what is read: it is taken out of the environment before.
+
+    Raises:
+        UserError: a problem for each input that is wrong or unknown, all of them at once; `file` is the input's name.
+    """
+    values, problems = {}, []
+    for variable, text in sorted(environ.items()):
+        if not variable.startswith(PREFIX) or not text.strip():
+            continue
+        field = field_name(variable.removeprefix(PREFIX))
+        if field in Inputs.model_fields:
+            values[field] = text
+        elif field not in _OF_THE_RUNNER:
+            shown = field.replace("_", "-")
+            problems.append(Problem(unknown_key(shown, names(), what="input"), shown))
+    try:
+        inputs = Inputs.model_validate(values)
+    except ValidationError as error:
+        for details in error.errors():
+            name = input_name(str(details["loc"][0]))
+            text = plain_message(details).replace(f"`{details['loc'][0]}`", f"`{name}`", 1)
+            problems.append(Problem(text, name))
+        raise UserError(problems) from None
+    problems += _together(inputs)
+    if problems:
+        raise UserError(problems)
+    return inputs
+
+
+def _together(inputs: Inputs) -> list[Problem]:
+    """What is wrong with inputs that are right each by itself."""
+    problems = []
+    given = [name for name in ("suite", "command", "results") if getattr(inputs, name)]
+    if len(given) != 1:
+        shown = " and ".join(f"`{name}`" for name in given) or "none of them"
+        problems.append(Problem(f"exactly one of `suite`, `command` and `results` must be given; found {shown}", "suite"))
+    way = given[0] if len(given) == 1 else None
+    without_effect = {
+        "suite": {"name": "the suite file has a name, or is one"},
+        "command": dict.fromkeys(("target", "case", "tag"), "what runs the cases decides about them")
+        | {"settings_from": "there is no suite file to take them from"},
+        "results": dict.fromkeys(("target", "case", "tag", "setup"), "nothing is run")
+        | {"settings_from": "there is no suite file to take them from"},
+    }
+    for field, reason in without_effect.get(way or "", {}).items():
+        if getattr(inputs, field) != Inputs.model_fields[field].default:
+            name = input_name(field)
+            problems.append(Problem(f"`{name}` does nothing with `{way}`: {reason}", name))
+    if way == "results" and inputs.base == "run":
+        problems.append(Problem("`base: run` does nothing with `results`: nothing is run; give base's results", "base"))
+    if (inputs.require is None) != (inputs.margin is None):
+        problems.append(Problem("`require: non-inferior` and `margin` go together", "require"))
+    problems += [
+        Problem(f"`{input_name(field)}` must be a path inside of the workspace; found {found(path)}", input_name(field))
+        for field, path in (("report_dir", inputs.report_dir), ("working_directory", inputs.working_directory))
+        if path.startswith("/") or ".." in path.split("/")
+    ]
+    if inputs.report_dir.strip("./") == "":
+        problems.append(Problem("`report-dir` must be a folder of its own, not the workspace itself", "report-dir"))
+    return problems

@@ -52,15 +52,16 @@ def compare_cases(
     compared = []
     for case in shared:
         one, other = base[case], head[case]
-        failing = one.verdict == "fail" and other.verdict == "fail"
         index = position.get(case)
         if index is None:
+            failing = was_below(one, other, fell=False)
             compared.append(_not_judged(case, one, other, failing=failing, changed=case in changed))
             continue
         row = (one.passed, one.verdicts, other.passed, other.verdicts)
         figures = known.get(row)
         if figures is None:
             figures = known[row] = _figures(row, decision, index)
+        failing = was_below(one, other, fell=figures.delta < 0 and figures.p < alpha)
         q = round(decision.q.adjusted[index], DECIMALS)
         flagged = q <= alpha
         worse = index in down or (flagged and figures.delta < 0)
@@ -87,6 +88,19 @@ def compare_cases(
             )
         )
     return tuple(compared)
+
+
+def was_below(base: SideOfCase, head: SideOfCase, *, fell: bool) -> bool:
+    """Whether a case that fails its threshold on head was below it before this change.
+
+    On base it fails as well, or it is below its threshold there within noise and nothing says that it fell: a case near
+    its threshold misses it on one side and not on the other by luck alone.
+
+    Args:
+        base, head: its two sides, measured by the same threshold.
+        fell: whether the case by itself, without correction for the number of cases, is significantly lower on head.
+    """
+    return head.verdict == "fail" and (base.verdict == "fail" or (base.verdict == "within-noise" and not fell))
 
 
 def _figures(row: Row, decision: Decision, index: int) -> _RowFigures:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from repeat_eval.analysis.comparison_cases import was_below
 from repeat_eval.analysis.comparison_text import count, named, p_text, points
 from repeat_eval.analysis.decision import blocking_levels
 from repeat_eval.analysis.rate_text import percent1
@@ -59,7 +60,7 @@ def reasons(
 def excuses(base: OneSide, cases: Sequence[CaseReport], comparison: Comparison, rules: Rules) -> Excuses:
     """Which of head's absolute gates base misses as well, so that they are no reason to block this change.
 
-    A case that fails its threshold on both sides, a suite threshold, stability or reliability that base misses too.
+    A case that is below its threshold on both sides, a suite threshold, stability or reliability that base misses too.
     Base is measured by head's rules, over the cases that head's selection takes.
 
     Args:
@@ -72,10 +73,13 @@ def excuses(base: OneSide, cases: Sequence[CaseReport], comparison: Comparison, 
     head = {case.id for case in cases}
     own = [side for case, side in base.cases.items() if (case in head or case in gone) and side.verdicts]
     found: dict[tuple[ReasonGate, str | None], str] = {}
+    alpha = float(exact(comparison.alpha))
     for case in comparison.cases:
-        if case.base.verdict == "fail" and case.head.verdict == "fail":
+        fell = case.delta is not None and case.p is not None and case.delta < 0 and case.p < alpha
+        if was_below(case.base, case.head, fell=fell):
             worse = ", and it got worse" if case.change in ("regressed", "newly broken") else ""
-            found["case", case.id] = f"it fails on base too ({_observed(case.base)}): not this change{worse}"
+            how = "fails" if case.base.verdict == "fail" else "is below its threshold"
+            found["case", case.id] = f"it {how} on base too ({_observed(case.base)}): not this change{worse}"
     if _misses_suite_threshold(own, rules):
         found["suite-threshold", None] = "base misses it too: not this change"
     if _misses_stability(own, rules):

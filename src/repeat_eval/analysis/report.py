@@ -267,7 +267,8 @@ class CaseComparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             everything now, did not always on base) tell what is seen without claiming a change.
             `not judged`: a side has no verdict.
         watch: it fell without evidence (one-sided p at most 0.3): may be luck.
-        not_this_change: it fails its threshold on both sides, and did not get significantly worse.
+        not_this_change: it fails its threshold and did on base, or was below it there, and it did not get significantly
+            worse.
         definition_changed: input or checks differ between the sides.
     """
 

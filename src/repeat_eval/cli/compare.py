@@ -8,10 +8,9 @@ import click
 
 from repeat_eval.cli.options import (
     COMPARISON_OPTIONS,
+    FILE_OPTIONS,
     GATE_OPTIONS,
     SHOW_OPTIONS,
-    Folder,
-    option,
     settings_from,
     with_options,
 )
@@ -24,17 +23,7 @@ from repeat_eval.steps.write_reports import write_reports
 @click.command("compare")
 @click.argument("base")
 @click.argument("head")
-@option("--repeats", "-n", metavar="N", help="Trials asked for per case, for other tools' results.")
-@option("--name", metavar="NAME", help="Name of the suite, for other tools' results.")
-@option(
-    "--duplicates",
-    type=click.Choice(["ask", "repeats", "retries", "error"]),
-    default="ask",
-    show_default=True,
-    help="What equal names within one results file are.",
-)
-@option("--out", "-o", type=Folder(), help="Folder for the reports (default: none).")
-@with_options(GATE_OPTIONS, COMPARISON_OPTIONS, SHOW_OPTIONS)
+@with_options(FILE_OPTIONS, GATE_OPTIONS, COMPARISON_OPTIONS, SHOW_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, base: str, head: str, **values: Any) -> int:
     """Compare BASE with HEAD: is the difference real, or sampling noise?
@@ -57,8 +46,7 @@ def command(ctx: click.Context, /, base: str, head: str, **values: Any) -> int:
     )
     report = compared([head], request, [base])
     if values["explain_settings"]:
-        for name, setting in report.settings.items():
-            click.echo(f"{name:<18} {setting.value!s:<12} {setting.source}", err=True)
+        screen.explain_report(report)
     written = write_reports(report, request)
     screen.show(report, written)
     return report.exit_code

@@ -73,6 +73,22 @@ RUN_OPTIONS = (
     option("--python", "interpreter", metavar="PATH", help="Python for the suite's functions (default: its .venv)."),
 )
 
+DUPLICATES = option(
+    "--duplicates",
+    type=click.Choice(["ask", "repeats", "retries", "error"]),
+    default="ask",
+    show_default=True,
+    help="What equal names within one results file are.",
+)
+
+FILE_OPTIONS = (
+    option("--repeats", "-n", metavar="N", help="Trials asked for per case, for other tools' results."),
+    option("--name", metavar="NAME", help="Name of the suite, for other tools' results."),
+    DUPLICATES,
+    option("--out", "-o", type=Folder(), help="Folder for the reports (default: none)."),
+)
+"""Options of commands that only read files."""
+
 SHOW_OPTIONS = (
     option("--quiet", "-q", is_flag=True, help="Only errors and the verdict."),
     option("--no-color", is_flag=True, help="No colours; NO_COLOR does the same."),

@@ -8,9 +8,9 @@ import click
 
 from repeat_eval.cli.options import (
     COMPARISON_OPTIONS,
+    FILE_OPTIONS,
     GATE_OPTIONS,
     SHOW_OPTIONS,
-    Folder,
     option,
     settings_from,
     with_options,
@@ -24,17 +24,7 @@ from repeat_eval.steps.write_reports import write_reports
 @click.command("report")
 @click.argument("files", nargs=-1, required=True)
 @option("--base", metavar="FILE", multiple=True, help="Compare with this run file, report or results.")
-@option("--repeats", "-n", metavar="N", help="Trials asked for per case, for other tools' results.")
-@option("--name", metavar="NAME", help="Name of the suite, for other tools' results.")
-@option(
-    "--duplicates",
-    type=click.Choice(["ask", "repeats", "retries", "error"]),
-    default="ask",
-    show_default=True,
-    help="What equal names within one results file are.",
-)
-@option("--out", "-o", type=Folder(), help="Folder for the reports (default: none).")
-@with_options(GATE_OPTIONS, COMPARISON_OPTIONS, SHOW_OPTIONS)
+@with_options(FILE_OPTIONS, GATE_OPTIONS, COMPARISON_OPTIONS, SHOW_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, files: tuple[str, ...], **values: Any) -> int:
     """Report from FILES: one run file (run.jsonl), one report.json, or other tools' results.
@@ -55,8 +45,7 @@ def command(ctx: click.Context, /, files: tuple[str, ...], **values: Any) -> int
     )
     report = report_from(files, request)
     if values["explain_settings"]:
-        for name, setting in report.settings.items():
-            click.echo(f"{name:<18} {setting.value!s:<12} {setting.source}", err=True)
+        screen.explain_report(report)
     written = write_reports(report, request)
     screen.show(report, written)
     return report.exit_code

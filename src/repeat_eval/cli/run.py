@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 from repeat_eval.cli.options import (
     COMPARISON_OPTIONS,
+    DUPLICATES,
     GATE_OPTIONS,
     RUN_OPTIONS,
     SHOW_OPTIONS,
@@ -62,13 +63,7 @@ _WITHOUT_EFFECT = {
 @option("--case", "cases", metavar="GLOB", multiple=True, help="Only cases whose id matches; may be repeated.")
 @option("--tag", "tags", metavar="TAG", multiple=True, help="Only cases with this tag; may be repeated.")
 @option("--name", metavar="NAME", help="Name of the suite with --command and --results.")
-@option(
-    "--duplicates",
-    type=click.Choice(["ask", "repeats", "retries", "error"]),
-    default="ask",
-    show_default=True,
-    help="What equal names within one results file are.",
-)
+@DUPLICATES
 @option(
     "--out",
     "-o",

@@ -80,6 +80,11 @@ class Screen:
                 shown = ", ".join(resolved.value) if isinstance(resolved.value, list) else resolved.value
                 click.echo(f"{name:<18} {shown!s:<12} {resolved.source}", err=True)
 
+    def explain_report(self, report: Report) -> None:
+        """Say where each setting of a report comes from."""
+        for name, setting in report.settings.items():
+            click.echo(f"{name:<18} {setting.value!s:<12} {setting.source}", err=True)
+
     @staticmethod
     def _settings(request: Request) -> ResolvedSettings:
         layers = [("option", request.options), ("variable", request.variables)]

@@ -19,6 +19,7 @@ from repeat_eval.records.fingerprints import trial_seed
 from repeat_eval.records.trial import bounded, one_line
 from repeat_eval.targets.environment import child_environment
 from repeat_eval.targets.processes import Finished, describe_exit, run_process
+from repeat_eval.targets.run_as import RunAs
 from repeat_eval.targets.workdirs import private_folder, to_the_end
 
 _PLACEHOLDER = re.compile(r"\{results\}(\.[A-Za-z0-9]+(?:\.[A-Za-z0-9]+)*)?")
@@ -47,6 +48,7 @@ class CommandPlan(msgspec.Struct, frozen=True, kw_only=True):
         repeats: how often. timeout: seconds for one run, None without limit.
         copy: whether each run gets a fresh copy of the folder.
         seed: the run's seed. environ: what the command inherits.
+        run_as: the user that it runs as; None for our own.
     """
 
     command: str
@@ -58,6 +60,7 @@ class CommandPlan(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     environ: Mapping[str, str]
     on_log: Callable[[str], None]
+    run_as: RunAs | None = None
 
 
 def check_command(command: str) -> None:
@@ -153,11 +156,14 @@ async def _run_one(plan: CommandPlan, repetition: int) -> CommandRun:
 async def _finished(plan: CommandPlan, repetition: int, command: str, folder: Path, results: Path) -> Finished:
     """Run the command to its end, with an empty folder for its results and folders of its own."""
     _empty(folder)
+    if plan.run_as is not None:
+        plan.run_as.give(folder)
     with contextlib.ExitStack() as stack:
-        tmpdir = stack.enter_context(private_folder())
+        tmpdir = stack.enter_context(private_folder(run_as=plan.run_as))
         where = plan.folder
         if plan.copy:
-            where = await to_the_end(stack.enter_context, private_folder(plan.folder, left_out=(plan.results,)))
+            copy = private_folder(plan.folder, left_out=(plan.results,), run_as=plan.run_as)
+            where = await to_the_end(stack.enter_context, copy)
         environ = child_environment(
             plan.environ,
             {
@@ -168,7 +174,7 @@ async def _finished(plan: CommandPlan, repetition: int, command: str, folder: Pa
                 "TMPDIR": str(tmpdir),
             },
         )
-        return await run_process(command, cwd=where, environ=environ, timeout=plan.timeout)
+        return await run_process(command, cwd=where, environ=environ, timeout=plan.timeout, run_as=plan.run_as)
 
 
 def _empty(folder: Path) -> None:

@@ -20,6 +20,7 @@ from repeat_eval.suite.checks.base import Observation, Score
 from repeat_eval.suite.settings import ResolvedSettings
 from repeat_eval.suite.spec import CaseSpec, ConfiguredCheck, SuiteSpec, TargetSpec
 from repeat_eval.targets.base import Call, Target
+from repeat_eval.targets.run_as import RunAs
 
 if TYPE_CHECKING:
     from repeat_eval.targets.function_target import FunctionTarget
@@ -58,6 +59,7 @@ class Workshop(msgspec.Struct):
         judge: judges with the user's checks, when the other side's workers do: both sides have the same judge.
         spare_interpreter: runs Python targets where the folder has no environment of its own.
         pace: keeps the rate of all targets together, also of the other side's; made when a rate is set.
+        run_as: the user that children run as; None for our own.
     """
 
     spec: SuiteSpec
@@ -68,6 +70,7 @@ class Workshop(msgspec.Struct):
     judge: RemoteCheck | None = None
     spare_interpreter: Path | None = None
     pace: Pace | None = None
+    run_as: RunAs | None = None
     interpreter: Path | None = None
     """The one that runs Python targets, once it is known."""
     _pool: Any = None
@@ -165,6 +168,7 @@ class Workshop(msgspec.Struct):
                 environ=self.environ,
                 on_log=self.on_log,
                 isolation="process" if self.settings["isolation"] == "process" else "worker",
+                run_as=self.run_as,
             )
         return self._pool
 
@@ -225,6 +229,7 @@ def _command(workshop: Workshop, spec: TargetSpec) -> Target:
         environ=workshop.environ,
         workdir=workshop.settings["workdir"],
         on_log=workshop.on_log,
+        run_as=workshop.run_as,
     )
 
 

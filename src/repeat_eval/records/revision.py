@@ -23,9 +23,15 @@ _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 
 def commit_of(folder: Path) -> str | None:
     """The commit checked out around `folder`, or None: no repository, no git, or a repository git does not trust."""
+    commit = ask_git(folder, "rev-parse", "HEAD")
+    return commit if commit is not None and _SHA.match(commit) else None
+
+
+def ask_git(folder: Path, *question: str) -> str | None:
+    """What git says about the repository around `folder`; None when it has no answer, or there is no git."""
     try:
         found = subprocess.run(
-            ["git", "-C", str(folder), "rev-parse", "HEAD"],
+            ["git", "-C", str(folder), *question],
             capture_output=True,
             text=True,
             env=git_environment(),
@@ -34,8 +40,7 @@ def commit_of(folder: Path) -> str | None:
         )
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None
-    commit = found.stdout.strip()
-    return commit if found.returncode == 0 and _SHA.match(commit) else None
+    return found.stdout.strip() or None if found.returncode == 0 else None
 
 
 def git_environment() -> dict[str, str]:

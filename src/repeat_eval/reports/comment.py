@@ -308,8 +308,16 @@ def _how(report: Report, detail: Detail) -> list[str]:
         items.append(f"seed {origin.seed}")
     items.append(fmt.count(report.totals.errors, "error"))
     if report.totals.cost is not None:
-        items.append(f"cost {fmt.money(report.totals.cost)}")
+        items.append(f"cost {fmt.money(report.totals.cost)}{_cost_of_base(report)}")
     items.append(f"attempt {origin.attempt}")
     if origin.version:
         items.append(f"repeat-eval {markdown(origin.version, 40)}")
     return items
+
+
+def _cost_of_base(report: Report) -> str:
+    """What base cost beside head, when it was run in the same minutes: that is money spent, too."""
+    base = report.comparison.base if report.comparison else None
+    if base is None or base.source != "side-by-side" or base.cost is None:
+        return ""
+    return f" and {fmt.money(base.cost)} for base"

@@ -276,7 +276,7 @@ class Lists(NamedTuple):
 
     def better(self, cases: Sequence[CaseComparison]) -> str:
         """The cases that got better, with how likely luck is."""
-        return self.counts(cases, lambda case: f" ({words.luck(case.p, case.level)})")
+        return self.counts(cases, lambda case: f" (luck: {words.luck(case.p, case.level)})")
 
     def plain(self, ids: Sequence[str]) -> str:
         """Names alone."""

@@ -56,7 +56,7 @@ def summary_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """The suite in words, each line with its colour: rates, re-run intervals, flaky cases, significance, verdict."""
     base, head = comparison.base, comparison.head
     if base is not None and head is not None:
-        yield f"Pass rate  {words.rates(comparison)}{_interval(comparison)}", "bold"
+        yield f"Pass rate  {words.rates(comparison)}{_interval(comparison)}{_weighted(comparison)}", "bold"
         if base.rerun_interval and head.rerun_interval:
             yield (
                 f"Re-run 95% interval  {fmt.interval(base.rerun_interval)} → {fmt.interval(head.rerun_interval)} "
@@ -77,6 +77,12 @@ def summary_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
                 yield f"{label}  {show(figures[0])} → {show(figures[1])}{ratio}", ""
     yield f"Statistical significance: {words.significance(comparison.p, comparison.level)}", ""
     yield f"Verdict: {words.verdict_words(comparison)}", _VERDICT_STYLES.get(comparison.verdict, "bold")
+
+
+def _weighted(comparison: Comparison) -> str:
+    """Why these rates are not quite the suite's own, where cases have different numbers of trials."""
+    trials = {(case.base.verdicts, case.head.verdicts) for case in comparison.cases if case.delta is not None}
+    return ", cases weighted by their trials" if len(trials) > 1 else ""
 
 
 def _interval(comparison: Comparison) -> str:

@@ -11,6 +11,7 @@ import msgspec
 
 from repeat_eval.execution.progress import Progress, Silent
 from repeat_eval.suite.settings import Settings
+from repeat_eval.targets.run_as import RunAs
 
 Duplicates = Literal["ask", "repeats", "retries", "error"]
 
@@ -37,6 +38,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         duplicates: what equal names within one results file mean.
         junit_strict: leave out the properties that JUnit schemas do not allow.
         environ: the environment that the user's code inherits, less what it must not see.
+        run_as: the user that the user's code runs as; None for our own.
         progress: follows the run. say: takes what the user should hear while it goes on.
     """
 
@@ -60,5 +62,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     duplicates: Duplicates = "ask"
     junit_strict: bool = False
     environ: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
+    run_as: RunAs | None = None
     progress: Progress = msgspec.field(default_factory=Silent)
     say: Callable[[str], None] = _ignore

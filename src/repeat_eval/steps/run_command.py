@@ -100,6 +100,7 @@ def _lane(
         seed=side.record.header.seed,
         environ=side.request.environ,
         on_log=on_log,
+        run_as=side.request.run_as,
     )
     return CommandLane(plan=plan, wanted=side.wanted(plan.repeats), on_run=side.take)
 
@@ -121,4 +122,6 @@ def _results_folder(request: Request) -> Iterator[Path]:
         yield request.out / RESULTS_FOLDER
         return
     with tempfile.TemporaryDirectory(prefix="repeat-eval-results-") as name:
+        if request.run_as is not None:
+            request.run_as.give(name)
         yield Path(name)

@@ -56,7 +56,7 @@ def run_sides(head: SidePlan, base: SidePlan | None, request: Request) -> SidesD
     headers = {RUN_FILE: head.header} if base is None else {BASE_FILE: base.header, RUN_FILE: head.header}
     with recordings(headers, request) as records, target_log(request) as on_log:
         record = records[-1]
-        workshop = Workshop(head.spec, head.settings, request.environ, on_log, head.function)
+        workshop = Workshop(head.spec, head.settings, request.environ, on_log, head.function, run_as=request.run_as)
         sides = [_Side("head", record, workshop.prepare(head.cases, head.header.cases))]
         if base is not None:
 
@@ -71,6 +71,7 @@ def run_sides(head: SidePlan, base: SidePlan | None, request: Request) -> SidesD
                 judge=sides[0].prepared.remote,
                 spare_interpreter=workshop.interpreter,
                 pace=workshop.pace,
+                run_as=request.run_as,
             )
             sides.insert(0, _Side("base", records[0], other.prepare(base.cases, base.header.cases)))
         roots = {} if base is None or base.root is None else {"base": base.root, "head": root_of(head.spec.folder)}

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from repeat_eval.errors import Problem, UserError
-from repeat_eval.records.revision import commit_of, git_environment
+from repeat_eval.records.revision import ask_git, commit_of, git_environment
 from repeat_eval.steps.request import Request
 from repeat_eval.targets.environment import child_environment
 
@@ -28,19 +28,9 @@ class Checkout(msgspec.Struct, frozen=True):
 
 def root_of(folder: Path) -> Path:
     """The root of the repository around a folder; without one the current folder if it is around, else itself."""
-    try:
-        found = subprocess.run(
-            ["git", "-C", str(folder), "rev-parse", "--show-toplevel"],
-            capture_output=True,
-            text=True,
-            env=git_environment(),
-            timeout=10,
-            check=False,
-        )
-        if found.returncode == 0 and found.stdout.strip():
-            return Path(found.stdout.strip()).resolve()
-    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
-        pass
+    found = ask_git(folder, "rev-parse", "--show-toplevel")
+    if found is not None:
+        return Path(found).resolve()
     here = Path.cwd().resolve()
     return here if folder.is_relative_to(here) else folder
 

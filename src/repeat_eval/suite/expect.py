@@ -68,11 +68,11 @@ def _one(entry: Any) -> tuple[ConfiguredCheck | None, list[Fault]]:
     if faults:
         return None, faults
     name = str(entry.get("name") or kind)
-    pass_score = entry.get("pass_score")
+    weight, pass_score = entry.get("weight"), entry.get("pass_score")
     configured = ConfiguredCheck(
         name,
         check_type(registry.validate_argument(check_type, argument)),
-        float(entry.get("weight", 1.0)),
+        1.0 if weight is None else float(weight),
         None if pass_score is None else float(pass_score),
     )
     return configured, faults

@@ -81,13 +81,17 @@ def _seconds(value: Any) -> float:
     return seconds
 
 
-def _money(value: Any) -> float:
-    text = _text_of(value)
+def _number(value: Any) -> float:
+    """The number that is written, NaN if it is none."""
     try:
-        amount = float(text) if text is not None else math.nan
+        return float(_text_of(value) or "")
     except ValueError:
-        amount = math.nan
-    if not (math.isfinite(amount) and amount > 0):
+        return math.nan
+
+
+def _money(value: Any) -> float:
+    amount = _number(value)
+    if not 0 < amount < math.inf:
         raise ValueError(f"must be an amount of US dollars above 0, for instance 2.50; found {found(value)}")
     return amount
 
@@ -100,11 +104,7 @@ def _alpha(value: Any) -> str:
 
 
 def _points(value: Any) -> float:
-    text = _text_of(value)
-    try:
-        points = float(text) if text is not None else math.nan
-    except ValueError:
-        points = math.nan
+    points = _number(value)
     if not 0 < points <= 100:
         raise ValueError(f"must be percentage points above 0 and at most 100, for instance 3; found {found(value)}")
     return points

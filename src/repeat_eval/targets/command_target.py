@@ -24,6 +24,7 @@ from repeat_eval.targets.base import Call, TargetError
 from repeat_eval.targets.environment import child_environment, trial_variables
 from repeat_eval.targets.processes import MAX_OUTPUT_BYTES, Finished, describe_exit, run_process
 from repeat_eval.targets.python_target import answer_from
+from repeat_eval.targets.run_as import RunAs
 from repeat_eval.targets.workdirs import copy_folder, remove_tree, to_the_end
 
 Workdir = Literal["shared", "copy"]
@@ -50,6 +51,7 @@ class CommandTarget:
         workdir: Workdir = "shared",
         on_log: Callable[[str], None] | None = None,
         max_output: int = MAX_OUTPUT_BYTES,
+        run_as: RunAs | None = None,
     ) -> None:
         """Describe the target; nothing is started yet.
 
@@ -62,6 +64,7 @@ class CommandTarget:
             workdir: `shared` runs all trials in `folder`, `copy` each in a fresh copy of it.
             on_log: gets every line that a trial wrote to stderr, of a long text the last 20,000 characters.
             max_output: bytes that a trial may print.
+            run_as: the user that the command runs as; None for our own.
         """
         self._command = command
         self._folder = folder
@@ -70,6 +73,7 @@ class CommandTarget:
         self._workdir = workdir
         self._on_log = on_log
         self._max_output = max_output
+        self._run_as = run_as
         self._arguments: list[str] = []
         self._environ: dict[str, str] = {}
         self._scratch: Path | None = None
@@ -89,6 +93,7 @@ class CommandTarget:
         if not self._shell:
             self._require_program(self._arguments[0])
         self._scratch = Path(tempfile.mkdtemp(prefix="repeat-eval-", dir=self._environ.get("TMPDIR") or None))
+        self._give(self._scratch)
 
     async def answer(self, call: Call) -> tuple[Answer, int]:
         """Run the command once.
@@ -160,6 +165,7 @@ class CommandTarget:
                 timeout=call.timeout,
                 max_output=self._max_output,
                 stop_when_full=True,
+                run_as=self._run_as,
             )
         except (OSError, ValueError) as error:
             raise TargetError("crash", f"the command could not be started: {_reason(error)}") from error
@@ -183,12 +189,18 @@ class CommandTarget:
     def _copy_folder(self, folder: Path) -> None:
         # Our own folder may lie in the user's one.
         copy_folder(self._folder, folder, left_out=() if self._scratch is None else (self._scratch,))
+        self._give(folder)
+
+    def _give(self, path: Path | str) -> None:
+        if self._run_as is not None:
+            self._run_as.give(path)
 
     def _take_private(self, scratch: Path) -> str:
         if self._empty:
             return self._empty.pop()
         private = str(scratch / f"{next(self._numbers)}.tmp")
         os.mkdir(private, 0o700)  # noqa: PTH102
+        self._give(private)
         return private
 
     async def _give_back(self, private: str) -> None:

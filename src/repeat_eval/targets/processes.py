@@ -21,6 +21,8 @@ from typing import Literal
 
 import msgspec
 
+from repeat_eval.targets.run_as import RunAs, popen_user
+
 MAX_OUTPUT_BYTES = 10_000_000
 MAX_STDERR_BYTES = 64_000
 """How much of the end of stderr is kept."""
@@ -68,6 +70,7 @@ async def run_process(
     max_output: int = MAX_OUTPUT_BYTES,
     stop_when_full: bool = False,
     grace: float = GRACE_SECONDS,
+    run_as: RunAs | None = None,
 ) -> Finished:
     """Run a command in a session of its own and wait for its end.
 
@@ -84,6 +87,7 @@ async def run_process(
         max_output: bytes of stdout that are kept; the rest is read and dropped.
         stop_when_full: stop the command as soon as it printed more than `max_output`.
         grace: seconds between SIGTERM and SIGKILL.
+        run_as: the user it runs as; None for our own.
 
     Raises:
         OSError: the command cannot be started (not found, not executable, arguments too long).
@@ -92,7 +96,13 @@ async def run_process(
     arguments = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     started = time.perf_counter()
     child = _start(
-        arguments, cwd=cwd, environ=environ, stdin=stdin, max_output=max_output, stop_when_full=stop_when_full
+        arguments,
+        cwd=cwd,
+        environ=environ,
+        stdin=stdin,
+        max_output=max_output,
+        stop_when_full=stop_when_full,
+        run_as=run_as,
     )
     timer = asyncio.get_running_loop().call_later(timeout, child.end, "timeout") if timeout is not None else None
     try:
@@ -294,6 +304,7 @@ def _start(
     stdin: bytes,
     max_output: int,
     stop_when_full: bool,
+    run_as: RunAs | None,
 ) -> _Child:
     loop = asyncio.get_running_loop()
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
@@ -315,6 +326,7 @@ def _start(
             stdout=writers[0],
             stderr=writers[1],
             start_new_session=True,
+            **popen_user(run_as),
         )
         ours.pop_all()  # from here on the streams own them
     return _Child(

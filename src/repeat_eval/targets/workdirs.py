@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from repeat_eval.targets.run_as import RunAs
+
 _A = TypeVar("_A")
 _R = TypeVar("_R")
 
@@ -33,15 +35,19 @@ def copy_folder(source: Path, to: Path, *, left_out: Sequence[Path] = ()) -> Non
 
 
 @contextlib.contextmanager
-def private_folder(copy_from: Path | None = None, *, left_out: Sequence[Path] = ()) -> Iterator[Path]:
-    """A new folder of one's own, empty or a copy of another, removed afterwards."""
+def private_folder(
+    copy_from: Path | None = None, *, left_out: Sequence[Path] = (), run_as: RunAs | None = None
+) -> Iterator[Path]:
+    """A new folder of one's own (of `run_as`), empty or a copy of another, removed afterwards."""
     parent = Path(tempfile.mkdtemp(prefix="repeat-eval-"))
     try:
-        if copy_from is None:
-            yield parent
-        else:
-            copy_folder(copy_from, parent / "copy", left_out=(*left_out, parent))
-            yield parent / "copy"
+        folder = parent
+        if copy_from is not None:
+            folder = parent / "copy"
+            copy_folder(copy_from, folder, left_out=(*left_out, parent))
+        if run_as is not None:
+            run_as.give(parent)
+        yield folder
     finally:
         remove_tree(parent)
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.targets.base import Call, TargetError
 from repeat_eval.targets.environment import child_environment, trial_variables
+from repeat_eval.targets.run_as import RunAs
 from repeat_eval.targets.worker_process import (
     FunctionSpec,
     Loaded,
@@ -64,6 +65,7 @@ class WorkerPool:
         on_log: Callable[[str], None] = _ignore,
         isolation: Isolation = "worker",
         processes: int | None = None,
+        run_as: RunAs | None = None,
     ) -> None:
         """Describe the pool; nothing is started yet.
 
@@ -77,6 +79,7 @@ class WorkerPool:
             isolation: `process` gives every call of a target a fresh process, with the trial's variables and a TMPDIR
                 of its own in its environment. Checks share the pool's workers in either case.
             processes: at most so many processes instead of one a processor.
+            run_as: the user that the workers run as; None for our own.
         """
         self.interpreter = interpreter
         self.folder = folder
@@ -89,6 +92,7 @@ class WorkerPool:
         self._environ = child_environment(os.environ if environ is None else environ)
         self._on_log = on_log
         self._isolation = isolation
+        self._run_as = run_as
         self._settings: WorkerSettings | None = None
         self._scratch: Path | None = None
         self._start_lock = asyncio.Lock()
@@ -151,6 +155,8 @@ class WorkerPool:
                 if not all(part.isidentifier() for part in parts):
                     raise UserError(f"{spec.reference!r} must be written module:function")
             self._scratch = Path(tempfile.mkdtemp(prefix="repeat-eval-"))
+            if self._run_as is not None:
+                self._run_as.give(self._scratch)
             self._settings = WorkerSettings(
                 interpreter=self.interpreter,
                 folder=self.folder,
@@ -159,6 +165,7 @@ class WorkerPool:
                 environ=self._environ,
                 scratch=str(self._scratch),
                 on_log=self._on_log,
+                run_as=self._run_as,
             )
             for last in (*[False] * (MAX_FAILED_STARTS - 1), True):
                 worker = self._new_worker(self._settings)
@@ -273,6 +280,8 @@ class WorkerPool:
             raise TargetError("crash", self._refusal or "the pool has not been started", retryable=False)
         folder = scratch / f"trial-{next(self._trial_numbers)}"
         folder.mkdir()
+        if settings.run_as is not None:
+            settings.run_as.give(folder)
         own = WorkerSettings(
             interpreter=settings.interpreter,
             folder=settings.folder,
@@ -281,6 +290,7 @@ class WorkerPool:
             environ={**settings.environ, **trial_variables(call), "TMPDIR": str(folder)},
             scratch=str(folder),
             on_log=settings.on_log,
+            run_as=settings.run_as,
         )
         worker = self._new_worker(own)
         try:

@@ -20,6 +20,7 @@ from repeat_eval.records.trial import ErrorKind
 from repeat_eval.targets.base import TargetError
 from repeat_eval.targets.log_reader import LogReader
 from repeat_eval.targets.processes import describe_exit
+from repeat_eval.targets.run_as import RunAs, popen_user
 
 WORKER_FILE = Path(__file__).with_name("worker.py")
 CANCEL_GRACE = 1.0
@@ -64,6 +65,7 @@ class WorkerSettings(msgspec.Struct, frozen=True):
     environ: Mapping[str, str]
     scratch: str | None
     on_log: Callable[[str], None]
+    run_as: RunAs | None = None
 
 
 class StartFailed(Exception):
@@ -169,6 +171,7 @@ class WorkerProcess(asyncio.Protocol):
                 cwd=settings.folder,
                 env=settings.environ,
                 start_new_session=True,  # Ctrl-C in the terminal is ours to handle
+                **popen_user(settings.run_as),
             )
         except (OSError, ValueError) as exc:
             ours.close()

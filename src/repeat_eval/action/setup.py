@@ -1,0 +1,138 @@
+"""Each side's own environment: made from its own lock file, or by a command of the user's, once per side.
+
+It is made as `.venv` beside the suite (or in the working directory of a command), where a run looks for it. What is
+installed is the pull request's choice, so this is the user's code like any other: it gets the children's environment
+and runs as the children's user.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from repeat_eval.errors import RepeatEvalError
+from repeat_eval.targets.environment import child_environment
+from repeat_eval.targets.run_as import RunAs, popen_user
+
+ENVIRONMENT = ".venv"
+SETUP_SECONDS = 1800.0
+_LOCKS = ("uv.lock", "requirements.txt")
+_NOT_READ = ("poetry.lock", "Pipfile.lock", "pdm.lock", "environment.yml")
+_LAST_LINES = 15
+
+
+class SetupFailed(RepeatEvalError):
+    """The environment of a side could not be made; the text ends with what the command printed last."""
+
+
+def set_up(
+    setup: str,
+    folder: Path,
+    root: Path,
+    *,
+    side: str,
+    environ: Mapping[str, str],
+    run_as: RunAs | None,
+    say: Callable[[str], None],
+) -> None:
+    """Make the environment of one side.
+
+    Args:
+        setup: `auto`, `none`, or a shell command, which runs in `folder`.
+        folder: where the suite stands, or where the command runs. root: the root of the side's checkout.
+        side: `head` or `base`, for messages.
+        environ: what the command inherits, less what children must not see.
+        run_as: the user that it runs as; None for our own.
+        say: takes a line about what is done.
+
+    Raises:
+        SetupFailed: a command failed, or what is needed is not there.
+    """
+    if setup == "none":
+        return
+    if setup != "auto":
+        _run([["sh", "-e", "-c", setup]], folder, side, environ, run_as, say)
+        return
+    if (folder / ENVIRONMENT).exists():
+        say(f"{side}: there is an environment in {ENVIRONMENT} already")
+        return
+    lock = find_lock(folder, root)
+    if lock is None:
+        return
+    if lock.name in _NOT_READ:
+        say(f"{side}: {lock.name} is there, which `setup: auto` does not install from; give a command as `setup`")
+        return
+    commands = commands_for(lock, folder / ENVIRONMENT, uv=shutil.which("uv", path=environ.get("PATH")))
+    extra = {"UV_PROJECT_ENVIRONMENT": str(folder / ENVIRONMENT)}
+    say(f"{side}: an environment from {lock.relative_to(root)}")
+    _run(commands, lock.parent, side, {**environ, **extra}, run_as, say)
+
+
+def find_lock(folder: Path, root: Path) -> Path | None:
+    """The lock file that stands for a folder: the nearest one, from the folder up to the root of its checkout."""
+    folder, root = folder.resolve(), root.resolve()
+    for place in (folder, *folder.parents):
+        for name in (*_LOCKS, *_NOT_READ):
+            if (place / name).is_file():
+                return place / name
+        if place == root:
+            break
+    return None
+
+
+def commands_for(lock: Path, environment: Path, *, uv: str | None) -> list[list[str]]:
+    """The commands that make `environment` from a lock file, to be run beside the lock file.
+
+    Raises:
+        SetupFailed: only uv can do it, and there is none.
+    """
+    if lock.name == "uv.lock":
+        if uv is None:
+            raise SetupFailed("uv.lock is there and uv is not; install uv in a step before, or give a command as `setup`")
+        return [[uv, "sync", "--frozen"]]
+    python = str(environment / "bin" / "python")
+    if uv is not None:
+        install = [uv, "pip", "install", "--quiet", "--python", python, "-r", lock.name]
+        return [[uv, "venv", "--quiet", str(environment)], install]
+    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", lock.name]
+    return [[shutil.which("python3") or sys.executable, "-m", "venv", str(environment)], install]
+
+
+def _run(
+    commands: Sequence[Sequence[str]],
+    folder: Path,
+    side: str,
+    environ: Mapping[str, str],
+    run_as: RunAs | None,
+    say: Callable[[str], None],
+) -> None:
+    for command in commands:
+        say(f"{side}: {shlex.join(command)}")
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env=child_environment(environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                timeout=SETUP_SECONDS,
+                check=False,
+                **popen_user(run_as),
+            )
+        except subprocess.TimeoutExpired:
+            raise SetupFailed(f"the setup of {side} took more than {SETUP_SECONDS / 60:.0f} minutes") from None
+        except OSError as error:
+            raise SetupFailed(f"the setup of {side} could not be run: {error.strerror}") from None
+        last = [line for line in done.stdout.splitlines() if line.strip()][-_LAST_LINES:]
+        for line in last:
+            say(f"  {line}")
+        if done.returncode:
+            end = last[-1].strip() if last else "it printed nothing"
+            raise SetupFailed(f"the setup of {side} failed (exit code {done.returncode}): {end}")
