@@ -3,8 +3,7 @@
     npm install @octokit/openapi@23.0.2      # MIT, in a folder of your own
     python scripts/trim_github_description.py node_modules/@octokit/openapi/generated/api.github.com.json
 
-Kept: the operations below and the components they refer to. Dropped: examples, descriptions, extensions, media types
-other than JSON. The result is the same for the same input, byte by byte.
+Kept: the operations below and the components they refer to. Dropped: examples, descriptions, extensions. The result is the same for the same input, byte by byte.
 """
 
 from __future__ import annotations
@@ -63,8 +62,8 @@ def trimmed(value: Any, *, names: bool = False) -> Any:
     for key, item in value.items():
         if not names and (key in DROPPED or key.startswith("x-")):
             continue
-        if not names and key == "content" and isinstance(item, dict):
-            item = {kind: part for kind, part in item.items() if kind in {"application/json", "application/scim+json"}}
+        if names and key.startswith("application/vnd."):
+            continue
         if not names and key in {"enum", "default", "required"}:
             kept[key] = item
         else:

@@ -310,3 +310,11 @@ def test_a_function_that_changes_its_input_changes_no_other_trial(workers: int) 
 
     Suite("s", [Case(id="a", input={"messages": ["hello"]}, expect=[])]).run(agent, repeats=5, workers=workers)
     assert lengths == [2] * 5
+
+
+def test_a_check_function_of_no_arguments_is_refused_with_its_name() -> None:
+    def says_nothing() -> bool:
+        return True
+
+    with pytest.raises(UserError, match="'case': the check function 'says_nothing' takes no argument"):
+        one(says_nothing).run(lambda text: text)

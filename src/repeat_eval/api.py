@@ -185,7 +185,11 @@ def _checks(expect: Sequence[Any]) -> tuple[list[ConfiguredCheck], list[str]]:
         if isinstance(entry, Check):
             checks.append(ConfiguredCheck(entry.kind, entry))
         elif callable(entry):
-            checks.append(ConfiguredCheck(getattr(entry, "__name__", f"check {position + 1}"), _FunctionCheck(entry)))
+            name = getattr(entry, "__name__", f"check {position + 1}")
+            try:
+                checks.append(ConfiguredCheck(name, _FunctionCheck(entry)))
+            except TypeError as error:
+                problems.append(f"the check function {name!r} {error}")
         else:
             names = [check.name for check in checks]
             made, faults = make_checks([dict(entry) if isinstance(entry, Mapping) else entry], names)

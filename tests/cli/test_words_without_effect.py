@@ -63,3 +63,12 @@ def test_a_folder_in_place_of_a_run_file_is_told_with_the_file_in_it(
     (tmp_path / "report/run.jsonl").touch()
     assert run(["report", "report"]) == 2
     assert "report: is a folder; give its run file, report/run.jsonl" in capsys.readouterr().err
+
+
+def test_validate_warns_of_settings_that_need_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text("require: non-inferior\ncases: [{id: a, expect: [{contains: x}]}]\n", encoding="utf-8")
+    assert run(["validate", "s.yaml"]) == 0
+    assert "s.yaml: warning: `require: non-inferior` and `margin` go together" in capsys.readouterr().err

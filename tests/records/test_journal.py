@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -344,3 +347,35 @@ def test_a_lean_reading_refuses_what_a_full_one_refuses(path: Path, bad: dict[st
     with pytest.raises(UserError) as lean:
         read_run(path, lean=True)
     assert str(lean.value) == str(full.value)
+
+
+def test_a_file_that_lost_lines_tells_so_by_its_footer(path: Path) -> None:
+    lacking = "holds 1 trials, and its last line tells of 2"
+    run = read_run(written(path, HEADER, passed(), {"footer": RunFooter(complete=True, trials=2)}))
+    assert run.footer is not None and run.complete
+    assert [lacking in text for text in run.footer.missing] == [True]
+
+
+def test_a_full_disk_is_said_with_the_file_and_what_was_whole_is_kept(path: Path) -> None:
+    code = """
+        import resource, sys
+        from pathlib import Path
+        from repeat_eval.errors import UserError
+        from repeat_eval.records.journal import Journal
+        from repeat_eval.records.run import RunHeader
+        from repeat_eval.records.trial import Trial
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, 5_000))
+        journal = Journal.create(Path(sys.argv[1]), RunHeader(suite="s", repeats=9))
+        try:
+            for number in range(1, 10):
+                journal.append(Trial(case="a", repetition=number, outcome="passed", output="x" * 1_000))
+        except UserError as error:
+            print(number, error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), str(path)], capture_output=True, text=True, check=True
+    )
+    number, _, said = done.stdout.partition(" ")
+    assert said.startswith(f"{path}: cannot be written: ")
+    assert [trial.repetition for trial in read_run(path).trials] == list(range(1, int(number)))

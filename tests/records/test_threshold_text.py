@@ -36,6 +36,7 @@ def test_a_decimal_number_from_zero_to_one_has_its_exact_value(text: str, value:
     [
         ("80%", "80% is not allowed here: write the rate as a decimal, 0.8"),
         ("99.9 %", "99.9 % is not allowed here: write the rate as a decimal, 0.999"),
+        ("120%", "120% is not allowed here: write the rate as a decimal from 0 to 1, for instance 0.8"),
         ("100%", "100% is not allowed here: write the rate as a decimal, 1"),
         ("80", "80 is above 1, which no result can reach: rates go from 0 to 1; did you mean 0.8?"),
         ("100", "100 is above 1, which no result can reach: rates go from 0 to 1; did you mean 1?"),

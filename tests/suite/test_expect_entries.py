@@ -32,6 +32,12 @@ def test_without_options_a_check_is_called_by_its_kind_and_weighs_one() -> None:
     assert (check.name, check.weight, check.pass_score) == ("max_turns", 1.0, None)
 
 
+def test_an_option_without_a_value_is_as_good_as_absent() -> None:
+    ((check,), faults) = make_checks([{"max_turns": 3, "name": None, "weight": None, "pass_score": None}])
+    assert faults == []
+    assert (check.name, check.weight, check.pass_score) == ("max_turns", 1.0, None)
+
+
 def test_checks_of_one_name_are_counted() -> None:
     checks, _ = make_checks([{"contains": "a"}, {"contains": "b"}, {"regex": "c", "name": "contains"}])
     assert [check.name for check in checks] == ["contains", "contains #2", "contains #3"]

@@ -10,42 +10,42 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
+from pathlib import Path
 
 _HANDED_ON = frozenset(
     {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH}
 )
 
 
-def become_init() -> bool:
+def become_init() -> None:
     """Where this is process 1, stay behind as such; only the program's own process comes back from here.
 
     To be called before threads are started and before secrets are in memory: what comes back is a copy. When the
     program ends, process 1 ends with its exit code (128 + n if signal n killed it), and the kernel kills what is left
-    in the container.
-
-    Returns:
-        Whether this process now has a process 1 of ours above it.
+    in the container. Does nothing where this is not process 1.
     """
-    if os.getpid() != 1:
-        return False
-    _fork_under_init()
-    return True
+    if os.getpid() == 1:
+        _fork_under_init()
 
 
 def end_everything_else() -> None:
     """Kill all other processes of the container, also those that left their group, as user code may have them do.
 
-    Does nothing outside of a container of ours, where all processes would be the whole machine's. After this nobody
-    is left who could write to a file that the next step reads.
+    After this nobody is left who could write to a file that the next step reads. Does nothing where process 1 is not
+    ours: all processes would be the whole machine's.
     """
-    if os.getppid() != 1 or os.environ.get(_MARK) != "1":
-        return
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(-1, signal.SIGKILL)  # all but the caller and process 1
+    if _is_under_init():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)  # all but the caller and process 1
 
 
-_MARK = "REPEAT_EVAL_UNDER_INIT"
+def _is_under_init() -> bool:
+    if os.getppid() != 1:
+        return False
+    try:  # a copy of ours was started with the same words
+        return Path("/proc/1/cmdline").read_bytes() == Path("/proc/self/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def _fork_under_init() -> None:

@@ -91,8 +91,21 @@ class Inputs(Settings):
         "no base is an error; `none`; or a path to a run file, report or results of base.",
     )
     settings_from: Literal["head", "base"] = Field("head", description="Whose suite file sets the gate.")
+    comment: Literal["always", "on-change", "on-failure", "off"] = Field(
+        "always",
+        description="The one comment on the pull request: `always`; `on-change`: only when the comparison found a "
+        "change or the gate did not pass; `on-failure`: only when the gate did not pass; `off`. A comment that is "
+        "there already is always brought up to date.",
+    )
+    check: Switch = Field(False, description="Make a check run with annotations.")
+    check_name: Annotated[str, Field(min_length=1, max_length=100)] = Field(
+        "repeat-eval report", description="Name of the check run. It must differ from the job's."
+    )
+    status: Switch = Field(False, description="Set a commit status.")
+    fail_on_publish_error: Switch = Field(
+        False, description="A comment, check or status that could not be written makes a green step red (exit code 4)."
+    )
     summary: Switch = Field(True, description="Write the job summary.")
-    annotations: Switch = Field(True, description="Show failing cases as annotations of their lines in the suite file.")
     key: str | None = Field(None, description="Tells reports of one pull request apart (default: suite and matrix).")
     matrix: Annotated[dict[str, str], BeforeValidator(_matrix)] = Field(
         {}, description="The job's matrix values; filled in by itself."

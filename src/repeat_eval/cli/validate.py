@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from repeat_eval.errors import Problem, UserError
+from repeat_eval.reports.escape import terminal
 from repeat_eval.suite.load import load_suite
+from repeat_eval.suite.settings import resolve
 
 
 @click.command("validate")
@@ -22,10 +24,14 @@ def command(suites: tuple[Path, ...]) -> int:
             problems += error.problems
             continue
         for warning in spec.warnings:
-            click.echo(f"{path}: warning: {warning}", err=True)
+            click.echo(terminal(f"{path}: warning: {warning}"), err=True)
+        try:
+            resolve(("suite", spec.settings))
+        except UserError as error:  # an option of `run` can mend it, as it can name a target
+            click.echo(terminal(f"{path}: warning: {error}"), err=True)
         target = "" if spec.target else " (no target: give one with --target)"
         count = "1 case is" if len(spec.cases) == 1 else f"{len(spec.cases)} cases are"
-        click.echo(f"{path}: {spec.name}: {count} fine{target}")
+        click.echo(terminal(f"{path}: {spec.name}: {count} fine{target}"))
     if problems:
         raise UserError(problems)
     return 0

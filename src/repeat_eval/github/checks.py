@@ -198,26 +198,21 @@ class OpenCheck:
         told: list[Annotation],
     ) -> list[Annotation]:
         """Send one batch; gives the annotations that have to be told in the summary."""
-        try:
-            output = {"title": title, "summary": _summary(render, told)}
-            if batch:
-                self._update(**fields, output={**output, "annotations": [one.fields() for one in batch]})
-            else:
+        instead = [*told, *batch]
+        for shown, listed in [(batch, told), ((), instead)][: 2 if batch else 1]:
+            output: dict[str, object] = {"title": title, "summary": _summary(render, listed)}
+            if shown:
+                output["annotations"] = [annotation.fields() for annotation in shown]
+            try:
                 self._update(**fields, output=output)
-        except GitHubError as error:
-            if error.status != 422 or not (batch or fields):
-                raise
-        else:
-            return told
-        told = [*told, *batch]
-        try:
-            self._update(**fields, output={"title": title, "summary": _summary(render, told)})
-        except GitHubError as error:
-            if error.status != 422 or not fields:
-                raise
-            # The verdict must arrive, whatever it is that GitHub does not like about the text.
-            self._update(**fields, output={"title": "repeat-eval", "summary": "See the job's summary."})
-        return told
+            except GitHubError as error:
+                if error.status != 422 or not (shown or fields):
+                    raise
+            else:
+                return listed
+        # The verdict must arrive, whatever it is that GitHub does not like about the text.
+        self._update(**fields, output={"title": "repeat-eval", "summary": "See the job's summary."})
+        return instead
 
     def give_up(self, conclusion: Conclusion, title: str) -> None:
         """Complete a check that has no result; does nothing for one that is complete."""

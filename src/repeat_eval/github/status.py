@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from repeat_eval.github.errors import GitHubError
-
 from repeat_eval.analysis.report import SuiteVerdict
+from repeat_eval.github.errors import GitHubError
 from repeat_eval.github.trouble import trouble
 from repeat_eval.reports.escape import terminal
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from repeat_eval.github.errors import GitHubError
-
 from repeat_eval.reports.escape import terminal
 
 _LIMIT = 300

@@ -19,7 +19,8 @@ def parse_threshold(text: str) -> Fraction:
     """
     text = text.strip()
     if match := _PERCENT.match(text):
-        raise ValueError(f"{text} is not allowed here: write the rate as a decimal, {_suggest(match[1])}")
+        how = f", {_suggest(match[1])}" if Fraction(match[1]) <= 100 else " from 0 to 1, for instance 0.8"
+        raise ValueError(f"{text} is not allowed here: write the rate as a decimal{how}")
     if len(text) > 40 or not _DECIMAL.match(text):
         raise ValueError(f"{text[:40]!r} is not a rate: write a decimal number from 0 to 1, for instance 0.8")
     value = Fraction(text)

@@ -39,6 +39,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         junit_strict: leave out the properties that JUnit schemas do not allow.
         environ: the environment that the user's code inherits, less what it must not see.
         run_as: the user that the user's code runs as; None for our own.
+        own_environments: a side's commands find the programs of the `.venv` in its folder first.
         progress: follows the run. say: takes what the user should hear while it goes on.
     """
 
@@ -63,5 +64,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     junit_strict: bool = False
     environ: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
     run_as: RunAs | None = None
+    own_environments: bool = False
     progress: Progress = msgspec.field(default_factory=Silent)
     say: Callable[[str], None] = _ignore

@@ -24,7 +24,7 @@ from repeat_eval.steps.judging import report_of, rules_of
 from repeat_eval.steps.recording import BASE_FILE, RUN_FILE, now, recordings, target_log
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.run_suite import load_reports_meanwhile
-from repeat_eval.steps.sides import base_checkout
+from repeat_eval.steps.sides import base_checkout, side_environ
 from repeat_eval.suite.settings import ResolvedSettings, resolve
 from repeat_eval.version import __version__
 
@@ -98,7 +98,7 @@ def _lane(
         timeout=settings["timeout"] if settings.source("timeout") != "default" else None,
         copy=settings["workdir"] == "copy",
         seed=side.record.header.seed,
-        environ=side.request.environ,
+        environ=side_environ(side.request, folder),
         on_log=on_log,
         run_as=side.request.run_as,
     )

@@ -17,7 +17,7 @@ from repeat_eval.execution.stopping import Stop, signals_stop
 from repeat_eval.records.run import Run, RunHeader
 from repeat_eval.steps.recording import BASE_FILE, RUN_FILE, Recording, recordings, target_log
 from repeat_eval.steps.request import Request
-from repeat_eval.steps.sides import check_imports, check_side, root_of
+from repeat_eval.steps.sides import check_imports, check_side, root_of, side_environ
 from repeat_eval.suite.settings import ResolvedSettings
 from repeat_eval.suite.spec import CaseSpec, SuiteSpec
 
@@ -56,7 +56,8 @@ def run_sides(head: SidePlan, base: SidePlan | None, request: Request) -> SidesD
     headers = {RUN_FILE: head.header} if base is None else {BASE_FILE: base.header, RUN_FILE: head.header}
     with recordings(headers, request) as records, target_log(request) as on_log:
         record = records[-1]
-        workshop = Workshop(head.spec, head.settings, request.environ, on_log, head.function, run_as=request.run_as)
+        environ = side_environ(request, head.spec.folder)
+        workshop = Workshop(head.spec, head.settings, environ, on_log, head.function, run_as=request.run_as)
         sides = [_Side("head", record, workshop.prepare(head.cases, head.header.cases))]
         if base is not None:
 
@@ -66,7 +67,7 @@ def run_sides(head: SidePlan, base: SidePlan | None, request: Request) -> SidesD
             other = Workshop(
                 base.spec,
                 base.settings,
-                request.environ,
+                side_environ(request, base.spec.folder),
                 on_base_log,
                 judge=sides[0].prepared.remote,
                 spare_interpreter=workshop.interpreter,
@@ -83,6 +84,10 @@ def run_sides(head: SidePlan, base: SidePlan | None, request: Request) -> SidesD
             base_run = records[0].finish(stopped=stop.reason if records[0].left else None)
         run = record.finish(stopped=stop.reason if record.left else None, warnings=warnings)
         return SidesDone(run, base_run, record)
+
+
+class BaseNotStarted(UserError):
+    """Base's targets cannot be started, and head's perhaps can. Nothing was run."""
 
 
 class _Side(msgspec.Struct, frozen=True):
@@ -138,7 +143,7 @@ def _named(side: str | None) -> Iterator[None]:
         if side is None:
             raise
         problems = [msgspec.structs.replace(one, message=f"{side}: {one.message}") for one in error.problems]
-        raise UserError(problems) from None
+        raise (BaseNotStarted if side == "base" else UserError)(problems) from None
 
 
 def _check_sides(sides: Sequence[_Side], roots: dict[str, Path]) -> None:

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -95,6 +95,16 @@ def _git(root: Path, *arguments: str, what: str) -> None:
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["unknown reason"])[-1]
         raise UserError(f"--base-ref {what}: git could not make a worktree: {reason}")
+
+
+def side_environ(request: Request, folder: Path) -> Mapping[str, str]:
+    """What the children of the side in `folder` inherit: its own environment's programs first, where that is asked."""
+    programs = folder / ".venv" / "bin"
+    if not request.own_environments or not programs.is_dir():
+        return request.environ
+    environ = {name: value for name, value in request.environ.items() if name != "PYTHONHOME"}
+    path = os.pathsep.join(filter(None, (str(programs.absolute()), environ.get("PATH"))))
+    return environ | {"PATH": path, "VIRTUAL_ENV": str(programs.parent.absolute())}
 
 
 def check_side(name: str, file: str | None, own: Path, other: Path) -> str | None:

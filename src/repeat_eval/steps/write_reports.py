@@ -26,11 +26,11 @@ def write_reports(report: Report, request: Request, *, trials: Sequence[Trial] |
         request.out,
         trials=trials,
         junit_strict=request.junit_strict,
-        reproduce=_reproduce(report, request),
+        reproduce=reproduce(report, request),
     )
 
 
-def _reproduce(report: Report, request: Request) -> str | None:
+def reproduce(report: Report, request: Request) -> str | None:
     """The command that makes these figures again; None where results were only read."""
     from repeat_eval.reports.reproduce import reproduce_command
 

@@ -40,7 +40,7 @@ class Operation:
 class Description:
     """The trimmed description, loaded once."""
 
-    document: dict[str, Any] = field(default_factory=lambda: json.loads(gzip.decompress(FILE.read_bytes())))
+    document: dict[str, Any] = field(default_factory=lambda: _mended(json.loads(gzip.decompress(FILE.read_bytes()))))
 
     @cached_property
     def _registry(self) -> Any:
@@ -107,6 +107,7 @@ class Description:
         if schema is None and status >= 400:
             schema = {"$ref": "#/components/schemas/basic-error"}
         if schema is not None:
+            schema = self._chosen(self.resolve(schema), body) or schema
             yield from self._faults(schema, body, OAS30ReadValidator, f"answer {status}")
         elif body is not None:
             yield f"answer {status}: a body where none is known"
@@ -126,10 +127,11 @@ class Description:
         `base` stands for every address that nobody gave, so that answers name this server only.
         """
         schema = self.resolve(schema)
-        if given is None and schema.get("nullable"):
-            return None
-        if given is not None and not isinstance(given, (dict, list)):
+        if (given is None and schema.get("nullable")) or not isinstance(given, (dict, list, type(None))):
             return given
+        chosen = self._chosen(schema, given)
+        if chosen is not None:
+            return self.filled(chosen, base, given)
         for choice in ("oneOf", "anyOf"):
             if choice in schema and "properties" not in schema:
                 wanted = "array" if isinstance(given, list) else "object"
@@ -147,13 +149,19 @@ class Description:
             return result
         return given
 
+    def _chosen(self, schema: Mapping[str, Any], value: Any) -> dict[str, Any] | None:
+        """The alternative that a discriminator names; None without one. Validators do not look at discriminators."""
+        rule = schema.get("discriminator")
+        if rule is None or not isinstance(value, dict) or value.get(rule["propertyName"]) not in rule["mapping"]:
+            return None
+        return self.resolve({"$ref": rule["mapping"][value[rule["propertyName"]]]})
+
     def _default(self, schema: Mapping[str, Any], base: str, given: Any, present: bool) -> Any:
         resolved = self.resolve(schema)
-        if present and given is None:
-            return None
-        if given is not None or resolved.get("type") in {"object", "array"} or "properties" in resolved:
+        compound = resolved.get("type") in {"object", "array"} or "properties" in resolved
+        if given is not None or (compound and not present):
             return self.filled(resolved, base, given)
-        if resolved.get("nullable"):
+        if resolved.get("nullable") or present:
             return None
         if "enum" in resolved:
             return resolved["enum"][0]
@@ -162,10 +170,8 @@ class Description:
                 return {"uri": base + "/", "date-time": "2026-01-01T00:00:00Z", "date": "2026-01-01"}.get(
                     resolved.get("format", ""), "x"
                 )
-            case "integer" | "number":
-                return resolved.get("minimum", 0)
-            case "boolean":
-                return False
+            case "integer" | "number" | "boolean" as kind:
+                return False if kind == "boolean" else resolved.get("minimum", 0)
         return self.filled(resolved, base, {})
 
     def _known_names(self, schema: Mapping[str, Any]) -> set[str]:
@@ -182,3 +188,15 @@ class Description:
         for error in validator.iter_errors(value):
             place = "".join(f"[{part!r}]" for part in error.absolute_path)
             yield f"{what}{place}: {error.message[:300]}"
+
+
+def _mended(value: Any) -> Any:
+    """The description where it contradicts itself: an enum that is nullable and does not list null."""
+    if isinstance(value, list):
+        return [_mended(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    result = {key: _mended(item) for key, item in value.items()}
+    if result.get("nullable") is True and isinstance(result.get("enum"), list) and None not in result["enum"]:
+        result["enum"] = [*result["enum"], None]
+    return result

@@ -1,4 +1,4 @@
-"""The token's way through the process, and the variables that should hold secrets and do not.
+"""The token's way through the process.
 
 A process keeps the environment that it was started with readable in /proc for every process of its user, whatever it
 deletes later. So the entry hands the token to a second start of itself through a pipe, and that one has never had it in
@@ -11,13 +11,10 @@ import contextlib
 import ctypes
 import os
 import sys
-from collections.abc import Mapping, Sequence
-
-from repeat_eval.targets.environment import looks_secret
+from collections.abc import Sequence
 
 HANDED = "REPEAT_EVAL_TOKEN_DESCRIPTOR"
 _HOLDERS = ("INPUT_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
-_OF_THE_RUNNER = ("ACTIONS_", "INPUT_", "GITHUB_", "RUNNER_")
 _SET_DUMPABLE = 4
 _MOST = 65_536
 """Bytes that a pipe takes without a reader. Tokens are far shorter."""
@@ -57,17 +54,3 @@ def make_undumpable() -> None:
     if sys.platform.startswith("linux"):
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
-
-
-def missing_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Variables that look like secrets and are empty, in order of their names.
-
-    GitHub sets `env: {OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}}` to nothing where the secret is withheld.
-    """
-    return tuple(
-        sorted(
-            name
-            for name, value in environ.items()
-            if not value.strip() and looks_secret(name) and not name.startswith(_OF_THE_RUNNER)
-        )
-    )

@@ -1,0 +1,217 @@
+"""The work itself: base's files beside head's, each side's environment, the run, the report files."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from repeat_eval.action.base import NoBase, fetched_base
+from repeat_eval.action.job import Job, as_user
+from repeat_eval.action.setup import SetupFailed, set_up
+from repeat_eval.action.which_base import which_base
+from repeat_eval.analysis.report import Report
+from repeat_eval.errors import UserError
+from repeat_eval.execution.progress import Lines
+from repeat_eval.steps.finished import Finished
+from repeat_eval.steps.request import Request
+from repeat_eval.steps.run_sides import BaseNotStarted
+from repeat_eval.steps.run_suite import run_suite
+from repeat_eval.steps.sides import Checkout, base_checkout, root_of
+from repeat_eval.steps.write_reports import reproduce, write_reports
+
+if TYPE_CHECKING:
+    from repeat_eval.suite.spec import SuiteSpec
+
+TIME_BUDGET_SECONDS = 1800.0
+"""For suites that name none: a job's own limit is six hours of somebody's money."""
+RUNNER_PYTHON = "REPEAT_EVAL_RUNNER_PYTHON"
+_BESIDE = ("auto", "run")
+
+
+class Evaluated(msgspec.Struct, frozen=True):
+    """What came out: the report, and the command that gives the same figures again."""
+
+    report: Report
+    reproduce: str | None
+
+
+def evaluate(job: Job, spec: SuiteSpec | None) -> Evaluated:
+    """Run what the inputs name, beside base where that is asked, and write the report files.
+
+    Args:
+        job: what is asked for. The current folder is the job's working directory.
+        spec: the suite, when one is run.
+
+    Raises:
+        UserError: suite, settings or targets are wrong; nothing was run.
+        SetupFailed: head's environment could not be made.
+        NoBase: `base: run`, and there is no base.
+    """
+    with contextlib.ExitStack() as stack:
+        out = stack.enter_context(_report_folder(job))
+        request = _request(job, spec, out)
+        head = spec.folder if spec is not None else job.folder
+        checkout, note = _base(job, request, head, stack)
+        if job.inputs.results == ():
+            note = _set_up(job, head, checkout) or note
+            checkout = None if note else checkout
+        if checkout is not None:
+            request = msgspec.structs.replace(request, base_dir=checkout.root)
+        try:
+            finished = _run(job, request, spec)
+        except BaseNotStarted as error:
+            if job.inputs.base != "auto":
+                raise
+            note = f"base cannot be run: {error.problems[0]}"
+            job.log.say(note)
+            request, checkout = msgspec.structs.replace(request, base_dir=None), None
+            finished = _run(job, request, spec)
+        report = finished.report
+        if note:
+            report = msgspec.structs.replace(report, warnings=(*report.warnings, f"compared with nothing: {note}"))
+        if checkout is not None:
+            # The folder is gone by the time somebody reads it; the commit is not.
+            request = msgspec.structs.replace(request, base_dir=None, base_ref=checkout.commit)
+        write_reports(report, request, trials=finished.recording.trials)
+        return Evaluated(report, reproduce(report, request))
+
+
+def _request(job: Job, spec: SuiteSpec | None, out: Path) -> Request:
+    inputs = job.inputs
+    options = inputs.settings()
+    added: dict[str, object] = {}
+    if options.time_budget is None and (spec is None or spec.settings.time_budget is None):
+        added["time_budget"] = TIME_BUDGET_SECONDS
+    if (python := _runner_python(job, spec)) is not None:
+        added["interpreter"] = python
+    return Request(
+        suite=None if inputs.suite is None else Path(inputs.suite),
+        command=inputs.command,
+        results=inputs.results,
+        options=options.model_copy(update=added),
+        target=inputs.target,
+        base=() if inputs.base in (*_BESIDE, "none") else (inputs.base,),
+        settings_from=inputs.settings_from,
+        cases=inputs.case,
+        tags=inputs.tag,
+        out=out,
+        fresh=True,
+        name=inputs.name,
+        duplicates=inputs.duplicates,
+        environ=job.user_environ,
+        run_as=job.run_as,
+        own_environments=inputs.setup != "none",
+        progress=Lines(job.log.stream),
+        say=job.log.say,
+    )
+
+
+def _runner_python(job: Job, spec: SuiteSpec | None) -> str | None:
+    """On the runner itself: the job's own Python, where neither suite nor inputs nor a `.venv` say otherwise."""
+    python = job.environ.get(RUNNER_PYTHON)
+    if not python or spec is None or job.inputs.interpreter or spec.settings.interpreter:
+        return None
+    return None if (spec.folder / ".venv").exists() or job.inputs.setup != "none" else python
+
+
+@contextlib.contextmanager
+def _report_folder(job: Job) -> Iterator[Path]:
+    """Where report files are written.
+
+    In a container that is a folder of our own, copied to its place afterwards with the rights of the workspace's owner:
+    the user's code may have put a link in the place of anything in the workspace, and we are root.
+    """
+    if job.run_as is None:
+        if job.report_dir.is_symlink():
+            raise UserError("`report-dir` is a link; name a folder of its own")
+        yield job.report_dir
+        return
+    own = Path(tempfile.mkdtemp(prefix="repeat-eval-report-"))
+    try:
+        own.chmod(0o711)  # results of commands are written inside, by another user
+        yield own
+    finally:
+        job.run_as.give(own)
+        with as_user(job.run_as):
+            try:
+                shutil.copytree(own, job.report_dir, dirs_exist_ok=True)
+            except (OSError, shutil.Error):
+                job.log.warning(f"the report files could not be put into {job.shown_report_dir}")
+        shutil.rmtree(own, ignore_errors=True)
+
+
+def _base(
+    job: Job, request: Request, head: Path, stack: contextlib.ExitStack
+) -> tuple[Checkout | None, str | None]:
+    """Base's files and folder; or none, and why, when that is worth to be said.
+
+    Raises:
+        NoBase: there must be a base and there is none.
+    """
+    if job.inputs.base not in _BESIDE or job.inputs.results:
+        return None, None
+    must = job.inputs.base == "run"
+    found = which_base(job)
+    if found.commit is None:
+        reason = found.reason or "the event names none"
+        if must:
+            raise NoBase(f"there is no base to run: {reason}")
+        return None, reason if found.expected else None
+    context = job.context
+    try:
+        with job.log.group(f"repeat-eval: base {found.commit[:7]}"):
+            folder = stack.enter_context(
+                fetched_base(
+                    f"{job.environ.get('REPEAT_EVAL_FETCH_FROM') or context.server_url}/{context.repository}",
+                    found.commit,
+                    token=job.token,
+                    environ=job.environ,
+                    run_as=job.run_as,
+                )
+            )
+            beside = msgspec.structs.replace(request, base_dir=folder)
+            checkout = stack.enter_context(base_checkout(beside, head))
+            job.log.say(f"base is {found.commit}")
+    except (NoBase, UserError) as error:
+        if must:
+            raise NoBase(f"base {found.commit[:7]} cannot be run: {error}") from None
+        # Without the folder, which is a temporary one and tells nobody anything.
+        reason = error.problems[0].message if isinstance(error, UserError) else str(error)
+        return None, f"{found.commit[:7]}: {reason}"
+    return Checkout(checkout.root, checkout.folder, found.commit), None
+
+
+def _set_up(job: Job, head: Path, base: Checkout | None) -> str | None:
+    """Make each side's environment; why there is no base when base's cannot be made."""
+    environ, setup = job.user_environ, job.inputs.setup
+    with job.log.group("repeat-eval: setup"):
+        set_up(setup, head, root_of(head), side="head", environ=environ, run_as=job.run_as, say=job.log.say)
+        if base is None:
+            return None
+        try:
+            set_up(setup, base.folder, base.root, side="base", environ=environ, run_as=job.run_as, say=job.log.say)
+        except SetupFailed as error:
+            if job.inputs.base == "run":
+                raise
+            job.log.say(str(error))
+            return str(error)
+    return None
+
+
+def _run(job: Job, request: Request, spec: SuiteSpec | None) -> Finished:
+    with job.log.group("repeat-eval: run"):
+        if request.command is not None:
+            from repeat_eval.steps.run_command import run_command
+
+            return run_command(request)
+        if request.results:
+            from repeat_eval.steps.read_results import run_results
+
+            return run_results(request)
+        return run_suite(request, spec=spec)
