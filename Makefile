@@ -17,11 +17,12 @@ test: $(DEV)  ## all tests, with lint and types
 	$(VENV)/bin/mypy
 	$(PY) -m pytest -n auto
 
-lint: $(DEV)
+lint: $(DEV) $(LINT)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/mypy
+	sh scripts/lint_workflows.sh $(LINT_VENV)/bin
 
 format: $(DEV)
 	$(VENV)/bin/ruff format .
@@ -32,6 +33,7 @@ docs: $(DEV)  ## rewrite the generated parts of README.md and docs/
 	$(PY) scripts/write_suite_docs.py
 	$(PY) scripts/write_planning_docs.py
 	$(PY) scripts/write_calibration_docs.py
+	$(PY) scripts/write_action_docs.py
 	$(PY) scripts/write_readme_picture.py
 
 bench: $(DEV)  ## figures, not tests: see benchmarks/README.md

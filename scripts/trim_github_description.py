@@ -3,7 +3,8 @@
     npm install @octokit/openapi@23.0.2      # MIT, in a folder of your own
     python scripts/trim_github_description.py node_modules/@octokit/openapi/generated/api.github.com.json
 
-Kept: the operations below and the components they refer to. Dropped: examples, descriptions, extensions. The result is the same for the same input, byte by byte.
+Kept: the operations below and the components they refer to. Dropped: examples, descriptions, extensions.
+The result is the same for the same input, byte by byte.
 """
 
 from __future__ import annotations

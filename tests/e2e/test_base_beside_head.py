@@ -226,6 +226,13 @@ def test_a_pull_request_that_lowers_its_own_threshold_is_told_on(checkouts: tupl
     assert report["gate"] == "strict"
 
 
+def test_a_suite_of_base_that_cannot_be_read_is_said(checkouts: tuple[Path, Path]) -> None:
+    base, head = checkouts
+    write(base / "evals/suite.yaml", "cases: [")
+    ended = program("run", "evals/suite.yaml", "--base-dir", base, "--repeats", "2", "--out", "out", cwd=head)
+    assert "base's suite cannot be read, so how head changes its gate cannot be told" in ended.err
+
+
 def test_a_base_file_of_an_earlier_run_does_not_stay_beside_a_run_without_base(checkouts: tuple[Path, Path]) -> None:
     base, head = checkouts
     program("run", "evals/suite.yaml", "--base-dir", base, "--repeats", "2", "--out", "out", cwd=head)

@@ -146,9 +146,7 @@ def _report_folder(job: Job) -> Iterator[Path]:
         shutil.rmtree(own, ignore_errors=True)
 
 
-def _base(
-    job: Job, request: Request, head: Path, stack: contextlib.ExitStack
-) -> tuple[Checkout | None, str | None]:
+def _base(job: Job, request: Request, head: Path, stack: contextlib.ExitStack) -> tuple[Checkout | None, str | None]:
     """Base's files and folder; or none, and why, when that is worth to be said.
 
     Raises:
@@ -163,12 +161,11 @@ def _base(
         if must:
             raise NoBase(f"there is no base to run: {reason}")
         return None, reason if found.expected else None
-    context = job.context
     try:
         with job.log.group(f"repeat-eval: base {found.commit[:7]}"):
             folder = stack.enter_context(
                 fetched_base(
-                    f"{job.environ.get('REPEAT_EVAL_FETCH_FROM') or context.server_url}/{context.repository}",
+                    f"{job.fetch_from or job.context.server_url}/{job.context.repository}",
                     found.commit,
                     token=job.token,
                     environ=job.environ,

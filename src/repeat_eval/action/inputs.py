@@ -7,11 +7,14 @@ composite action hands over `INPUT_FAIL_ON`, which shells let through. Empty mea
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
+from repeat_eval.errors import Problem, UserError
 from repeat_eval.suite.fields import found
+from repeat_eval.suite.messages import plain_message, unknown_key
 from repeat_eval.suite.settings import Settings
 
 PREFIX = "INPUT_"
@@ -111,9 +114,7 @@ class Inputs(Settings):
         {}, description="The job's matrix values; filled in by itself."
     )
     token: str | None = Field(None, repr=False, description="Token to fetch base and to publish with.")
-    report_dir: str = Field(
-        "repeat-eval-report", description="Folder for the report files, relative to the workspace."
-    )
+    report_dir: str = Field("repeat-eval-report", description="Folder for the report files, relative to the workspace.")
 
     def settings(self) -> Settings:
         """The inputs that are settings of a run."""
@@ -177,7 +178,9 @@ def _together(inputs: Inputs) -> list[Problem]:
     given = [name for name in ("suite", "command", "results") if getattr(inputs, name)]
     if len(given) != 1:
         shown = " and ".join(f"`{name}`" for name in given) or "none of them"
-        problems.append(Problem(f"exactly one of `suite`, `command` and `results` must be given; found {shown}", "suite"))
+        problems.append(
+            Problem(f"exactly one of `suite`, `command` and `results` must be given; found {shown}", "suite")
+        )
     way = given[0] if len(given) == 1 else None
     without_effect = {
         "suite": {"name": "the suite file has a name, or is one"},

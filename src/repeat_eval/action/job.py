@@ -28,6 +28,7 @@ class Job:
         inputs: checked. context: the event. environ: the environment without the token.
         token: None when there is none. log: where things are said.
         workspace: the user's files. folder: where paths start and commands run, inside of the workspace.
+        fetch_from: address of the server that base is fetched from; None for GitHub's, as the context names it.
     """
 
     inputs: Inputs
@@ -37,6 +38,7 @@ class Job:
     log: Log
     workspace: Path
     folder: Path
+    fetch_from: str | None = None
 
     @cached_property
     def run_as(self) -> RunAs | None:
@@ -91,7 +93,9 @@ def places(inputs: Inputs, environ: Mapping[str, str]) -> tuple[Path, Path]:
     folder = (workspace / inputs.working_directory).resolve()
     if not problems and not folder.is_dir():
         hint = "" if any(workspace.iterdir()) else ": the workspace is empty; is actions/checkout missing before?"
-        problems.append(Problem(f"`working-directory` {inputs.working_directory} is no folder{hint}", "working-directory"))
+        problems.append(
+            Problem(f"`working-directory` {inputs.working_directory} is no folder{hint}", "working-directory")
+        )
     if problems:
         raise UserError(problems)
     return workspace, folder

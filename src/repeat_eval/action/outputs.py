@@ -33,6 +33,7 @@ OUTPUTS: Mapping[str, str] = {
     "report-dir": "Folder of the report files, relative to the workspace.",
     "report-json": "The report as JSON, relative to the workspace.",
     "junit": "The JUnit XML file, relative to the workspace.",
+    "comment-url": "The address of the comment, when there is one.",
 }
 """Name and meaning, in the order in which they are declared and written."""
 

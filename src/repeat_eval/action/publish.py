@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,8 @@ from repeat_eval.reports.escape import markdown, terminal
 
 if TYPE_CHECKING:
     from repeat_eval.github.checks import OpenCheck
-
-_CHECK_LIMIT = 65_535
+    from repeat_eval.github.comment_body import BodyOf
+    from repeat_eval.github.status import State
 
 
 class Surfaces:
@@ -93,8 +93,8 @@ class Surfaces:
         name = self._job.inputs.suite or self._job.inputs.name or "command"
         self._comment(Path(name).stem, lambda characters, size: line, worth_it=self._job.inputs.comment == "always")
         if self._check is not None:
-            conclusion = "success" if green else "failure"
-            self._check.complete(conclusion, f"Not evaluated: {sentence}", lambda limit: line)  # type: ignore[arg-type]
+            title = f"Not evaluated: {sentence}"
+            self._check.complete("success" if green else "failure", title, lambda limit: line)
         self._status("success" if green else "error", f"Not evaluated: {sentence}")
 
     def outputs(self, values: Mapping[str, str]) -> None:
@@ -107,16 +107,16 @@ class Surfaces:
         except OSError as error:
             self._trouble(f"the outputs were not written: {error.strerror}")
 
-    def _summary(self, render: object) -> None:
+    def _summary(self, render: Callable[[int], str]) -> None:
         path = self._job.environ.get("GITHUB_STEP_SUMMARY")
         if not path or not self._job.inputs.summary:
             return
         try:
-            add_to_summary(Path(path), render(summary_room(Path(path))))  # type: ignore[operator]
+            add_to_summary(Path(path), render(summary_room(Path(path))))
         except OSError as error:
             self._trouble(f"the job summary was not written: {error.strerror}")
 
-    def _comment(self, suite: str, body: object, *, worth_it: bool) -> None:
+    def _comment(self, suite: str, body: BodyOf, *, worth_it: bool) -> None:
         job = self._job
         if job.inputs.comment == "off" or job.context.number is None:
             return
@@ -129,7 +129,7 @@ class Surfaces:
             job.client,
             job.context.number,
             comment_key([suite], sorted(job.inputs.matrix.items()), job.inputs.key),
-            body,  # type: ignore[arg-type]
+            body,
             head=job.context.head_sha,
             run=job.context.run_id,
             attempt=job.context.run_attempt,
@@ -142,7 +142,7 @@ class Surfaces:
         elif published.reason:
             job.log.say(f"comment: {published.reason}")
 
-    def _status(self, state: str, description: str) -> None:
+    def _status(self, state: State, description: str) -> None:
         job = self._job
         if not job.inputs.status or job.client is None:
             return
@@ -151,7 +151,7 @@ class Surfaces:
         trouble = publish_status(
             job.client,
             job.context.head_sha,
-            state,  # type: ignore[arg-type]
+            state,
             context=f"{job.inputs.check_name} status",
             description=description,
             target_url=job.context.run_url,

@@ -55,7 +55,7 @@ def set_up(
     if setup == "none":
         return
     if setup != "auto":
-        _run([["sh", "-e", "-c", setup]], folder, side, environ, run_as, say)
+        _run([["sh", "-e", "-c", setup]], folder, side=side, environ=environ, run_as=run_as, say=say)
         return
     if (folder / ENVIRONMENT).exists():
         say(f"{side}: there is an environment in {ENVIRONMENT} already")
@@ -69,7 +69,7 @@ def set_up(
     commands = commands_for(lock, folder / ENVIRONMENT, uv=shutil.which("uv", path=environ.get("PATH")))
     extra = {"UV_PROJECT_ENVIRONMENT": str(folder / ENVIRONMENT)}
     say(f"{side}: an environment from {lock.relative_to(root)}")
-    _run(commands, lock.parent, side, {**environ, **extra}, run_as, say)
+    _run(commands, lock.parent, side=side, environ={**environ, **extra}, run_as=run_as, say=say)
 
 
 def find_lock(folder: Path, root: Path) -> Path | None:
@@ -92,7 +92,9 @@ def commands_for(lock: Path, environment: Path, *, uv: str | None) -> list[list[
     """
     if lock.name == "uv.lock":
         if uv is None:
-            raise SetupFailed("uv.lock is there and uv is not; install uv in a step before, or give a command as `setup`")
+            raise SetupFailed(
+                "uv.lock is there and uv is not; install uv in a step before, or give a command as `setup`"
+            )
         return [[uv, "sync", "--frozen"]]
     python = str(environment / "bin" / "python")
     if uv is not None:
@@ -105,6 +107,7 @@ def commands_for(lock: Path, environment: Path, *, uv: str | None) -> list[list[
 def _run(
     commands: Sequence[Sequence[str]],
     folder: Path,
+    *,
     side: str,
     environ: Mapping[str, str],
     run_as: RunAs | None,

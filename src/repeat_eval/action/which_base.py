@@ -48,7 +48,7 @@ def _parents(job: Job, commit: str) -> tuple[str, ...]:
     text = ask_git(job.folder, "cat-file", "commit", commit)
     if text is not None:
         return tuple(_PARENT.findall(text.partition("\n\n")[0]))
-    return tuple(job.client.commit(commit)[1]) if job.client is not None else ()
+    return tuple(job.client.commit(commit).parents) if job.client is not None else ()
 
 
 def _merge_base(job: Job, plan: BasePlan) -> str | None:
@@ -64,5 +64,12 @@ def _first(others: list[str], ask: Callable[[str], str | None]) -> str | None:
 
 
 def _compared(job: Job, base: str, head: str) -> str | None:
+    from repeat_eval.github.errors import GitHubError
+
     assert job.client is not None  # noqa: S101 - the caller looked
-    return job.client.compare(base, head).merge_base_sha
+    try:
+        return job.client.compare(base, head).merge_base
+    except GitHubError as error:
+        if error.status == 404:
+            return None  # the branch is gone, or has nothing in common with head
+        raise

@@ -67,7 +67,7 @@ def check_command(command: str) -> None:
     """UserError when the command has no place for its results file."""
     if not command.strip():
         raise UserError("--command is empty")
-    if not _PLACEHOLDER.search(command) and "REPEAT_EVAL_RESULTS" not in command:
+    if not _PLACEHOLDER.search(command) and "REPEAT_EVAL_TRIAL_RESULTS" not in command:
         raise UserError(
             "--command must say where its results go: write {results} in place of the file, "
             "for instance: --command 'pytest evals --junitxml {results}'"
@@ -170,7 +170,7 @@ async def _finished(plan: CommandPlan, repetition: int, command: str, folder: Pa
                 "REPEAT_EVAL_TRIAL_REPETITION": str(repetition),
                 "REPEAT_EVAL_TRIAL_REPEATS": str(plan.repeats),
                 "REPEAT_EVAL_TRIAL_SEED": str(trial_seed(plan.seed, "", repetition)),
-                "REPEAT_EVAL_RESULTS": str(results),
+                "REPEAT_EVAL_TRIAL_RESULTS": str(results),
                 "TMPDIR": str(tmpdir),
             },
         )

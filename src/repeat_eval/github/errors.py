@@ -1,4 +1,4 @@
-"""What goes wrong between us and GitHub."""
+"""What GitHub refuses or does not answer."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from repeat_eval.errors import ExitCode, RepeatEvalError
 
 
 class GitHubError(RepeatEvalError):
-    """GitHub refused or could not be reached. Its text never holds the token.
+    """A request to GitHub that failed for good; its text never holds the token.
 
     Attributes:
-        status: the HTTP status; 0 when no answer came.
-        message: what GitHub said, one line.
-        permission: what the job's token lacks, such as `pull-requests: write`; None where that is not the reason.
+        status: the HTTP status; None when there was no answer or none that can be understood.
+        message: GitHub's own words on one line, bounded. Text from outside: escape it before it is shown.
+        permission: the permission that the job's token lacks, such as `checks: write`; None for every other trouble.
     """
 
     exit_code = ExitCode.PUBLISHING_FAILED
 
-    def __init__(self, status: int, message: str, permission: str | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, status: int | None, message: str, permission: str | None = None) -> None:
         self.status = status
         self.message = message
         self.permission = permission
+        text = f"GitHub answered {status}: {message}" if status is not None else f"GitHub did not answer: {message}"
+        super().__init__(text + (f"; the token needs `{permission}`" if permission else ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,8 +137,8 @@ def _trials_of(case: CaseReport) -> list[Trial]:
     ]
 
 
-def suite_of_base(spec: SuiteSpec, checkout: Checkout) -> SuiteSpec | None:
-    """The suite file as base has it; None when base has none, or none that can be read."""
+def suite_of_base(spec: SuiteSpec, checkout: Checkout, say: Callable[[str], None]) -> SuiteSpec | None:
+    """The suite file as base has it; None when base has none, or none that can be read, which is said."""
     if spec.path is None:
         return None
     path = checkout.folder / spec.path.name
@@ -148,7 +148,8 @@ def suite_of_base(spec: SuiteSpec, checkout: Checkout) -> SuiteSpec | None:
 
     try:
         return load_suite(path)
-    except UserError:
+    except UserError as error:
+        say(f"base's suite cannot be read, so how head changes its gate cannot be told: {error.problems[0]}")
         return None
 
 

@@ -54,7 +54,7 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
             checkout = stack.enter_context(base_checkout(request, spec.folder))
         elif request.base_target is not None:
             checkout = Checkout(root_of(spec.folder), spec.folder, commit_of(spec.folder))
-        base_suite = None if checkout is None else suite_of_base(spec, checkout)
+        base_suite = None if checkout is None else suite_of_base(spec, checkout, request.say)
         if request.settings_from == "base":
             spec = with_settings_of(spec, base_suite)
             settings = resolve(("option", request.options), ("variable", request.variables), ("suite", spec.settings))

@@ -1,0 +1,67 @@
+"""Why nothing is evaluated: nothing that matters changed, or a secret is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from repeat_eval.action.job import Job
+from repeat_eval.github import secrets
+from repeat_eval.github.changes import decide, parse_patterns
+from repeat_eval.targets.environment import looks_secret
+
+if TYPE_CHECKING:
+    from repeat_eval.suite.spec import SuiteSpec
+
+_LISTED_FILES = 3000
+"""Changed files that GitHub lists for a pull request."""
+
+
+def nothing_changed(job: Job) -> str | None:
+    """Why the change has not to be evaluated, by `only-when-changed`; None when it has.
+
+    What is not known counts as changed. Without patterns nothing is asked.
+
+    Raises:
+        UserError: a pattern cannot be read.
+    """
+    patterns = parse_patterns(job.inputs.only_when_changed)
+    if not patterns:
+        return None
+    changed, complete = _changed_files(job)
+    decision = decide(patterns, changed, complete=complete)
+    job.log.say(f"only-when-changed: {decision.reason}")
+    return None if decision.evaluate else decision.reason
+
+
+def missing_secret(job: Job, spec: SuiteSpec | None) -> str | None:
+    """The sentence about variables that should hold secrets and are empty; None when there are none."""
+    missing = secrets.missing_secrets(_needed(spec), job.environ, looks_secret=looks_secret)
+    return secrets.missing_sentence(missing, job.context.restricted) if missing else None
+
+
+def _needed(spec: SuiteSpec | None) -> Iterable[str]:
+    if spec is None or spec.target is None or spec.target.kind != "http":
+        return ()
+    return secrets.variables_of_http(spec.target.value)
+
+
+def _changed_files(job: Job) -> tuple[tuple[str, ...] | None, bool]:
+    """The changed files and whether those are all; None when they are not known."""
+    from repeat_eval.github.errors import GitHubError
+
+    context = job.context
+    if job.client is None:
+        return None, False
+    try:
+        if context.number is not None:
+            listed = tuple(job.client.changed_files(context.number))
+            return listed, len(listed) < _LISTED_FILES
+        before = context.queue_base or (None if context.forced else context.before)
+        if before is None:
+            return None, False
+        compared = job.client.compare(before, context.sha)
+    except GitHubError as error:
+        job.log.warning(f"the changed files are not known: {error}")
+        return None, False
+    return tuple(compared.files), compared.files_complete
