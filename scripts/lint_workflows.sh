@@ -1,22 +1,16 @@
 #!/bin/sh
 # Linters of everything that GitHub or a container engine reads; offline. lint_workflows.sh FOLDER-OF-THE-PROGRAMS
 set -eu
-bin=$1
-PATH="$(cd "$bin" && pwd):$PATH" # actionlint calls shellcheck
+# actionlint calls shellcheck.
+PATH="$(cd "$1" && pwd):$PATH"
 export PATH
 
-workflows=docs/workflows/*.yml
-[ -d .github/workflows ] && workflows="$workflows .github/workflows/*.yml"
-actions="action.yml run/action.yml"
-
-# shellcheck disable=SC2086
-set -- $workflows
+set -- docs/workflows/*.yml
+if [ -d .github/workflows ]; then set -- "$@" .github/workflows/*.yml; fi
 actionlint -no-color "$@"
 check-jsonschema -q --builtin-schema vendor.github-workflows "$@"
-# shellcheck disable=SC2086
-check-jsonschema -q --builtin-schema vendor.github-actions $actions
-# The pages' workflows name actions by tag, as people write them; ours pin them, which zizmor.yml tells apart.
-# shellcheck disable=SC2086
-zizmor --offline --quiet --no-progress --config zizmor.yml --min-severity medium $actions "$@"
+check-jsonschema -q --builtin-schema vendor.github-actions action.yml run/action.yml
+# What pages show names actions by version, as people write them: see zizmor.yml.
+zizmor --offline --quiet --no-progress --config zizmor.yml --min-severity medium action.yml run/action.yml "$@"
 if [ -f Dockerfile ]; then hadolint Dockerfile; fi
 shellcheck run/run.sh scripts/*.sh

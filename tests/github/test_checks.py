@@ -75,7 +75,10 @@ def test_a_check_is_in_progress_during_the_work_and_completed_after_it(bench: Be
     assert (after["name"], after["status"], after["conclusion"]) == ("repeat-eval", "completed", "success")
     assert after["details_url"] == "https://github.com/octo/refunds/actions/runs/7"
     assert (after["output"]["title"], after["output"]["summary"]) == ("No detectable change", "### It is fine")
-    assert [(one["path"], one["start_line"]) for one in bench.annotations()] == [("evals/a.yaml", 1), ("evals/a.yaml", 2)]
+    assert [(one["path"], one["start_line"]) for one in bench.annotations()] == [
+        ("evals/a.yaml", 1),
+        ("evals/a.yaml", 2),
+    ]
     assert len(bench.server.requests()) == 3
     assert bench.warnings == []
 
@@ -88,9 +91,7 @@ def test_no_verdict_ever_gives_a_conclusion_that_github_counts_as_passed() -> No
     ("broken_by", "conclusion"),
     [(ValueError("a bug"), "failure"), (KeyboardInterrupt(), "cancelled"), (SystemExit(3), "cancelled")],
 )
-def test_a_check_is_completed_when_the_work_breaks_off(
-    bench: Bench, broken_by: BaseException, conclusion: str
-) -> None:
+def test_a_check_is_completed_when_the_work_breaks_off(bench: Bench, broken_by: BaseException, conclusion: str) -> None:
     with pytest.raises(type(broken_by)), bench.opened():
         raise broken_by
     (check,) = bench.checks
@@ -235,3 +236,27 @@ def test_a_name_is_one_line_of_at_most_255_bytes_and_stable(text: str) -> None:
 def test_long_names_that_differ_at_their_ends_stay_apart() -> None:
     assert check_name("ä" * 300 + "a") != check_name("ä" * 300 + "b")
     assert check_name("repeat-eval / refunds (small)") == "repeat-eval / refunds (small)"
+
+
+def test_a_cancelled_run_completes_its_check_with_the_client_of_little_patience(
+    bench: Bench, github_server: GitHubServer
+) -> None:
+    state = github_server.state
+    clients = [GitHub(state.repository, state.token, api_url=github_server.url, budget_seconds=2) for _ in range(2)]
+    used: list[int] = []
+
+    class Noted:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __getattr__(self, name: str) -> Any:
+            used.append(self.number)
+            return getattr(clients[self.number], name)
+
+    opened = open_check(Noted(0), bench.head, name="a", run=7, attempt=1, warn=bench.warnings.append, hurried=Noted(1))
+    with opened as check:
+        assert set(used) == {0}
+        used.clear()
+        check.complete("cancelled", "The run was cancelled", told())
+    assert set(used) == {1}
+    assert bench.checks[0]["conclusion"] == "cancelled"

@@ -125,7 +125,10 @@ def _evaluated(job: Job, spec: SuiteSpec | None, surfaces: Surfaces) -> int:
     from repeat_eval.action.evaluate import evaluate
     from repeat_eval.action.publish import first_line
 
-    done = evaluate(job, spec)
+    try:
+        done = evaluate(job, spec)
+    finally:
+        _take_back_command_files(job.environ, job.log)
     _show(job, done.report)
     surfaces.publish(done.report, done.reproduce)
     code = done.report.exit_code
@@ -137,6 +140,18 @@ def _evaluated(job: Job, spec: SuiteSpec | None, surfaces: Surfaces) -> int:
     else:
         job.log.say(line)
     return code
+
+
+def _take_back_command_files(environ: Mapping[str, str], log: Log) -> None:
+    """See that what the step hands on is ours alone, now that the user's code has ended."""
+    from repeat_eval.action.command_files import empty_command_files
+    from repeat_eval.action.init import end_everything_else
+
+    end_everything_else()
+    try:
+        empty_command_files(environ)
+    except OSError as error:
+        log.warning(f"the code under test has spoilt the step's command files: {error}")
 
 
 def _show(job: Job, report: Report) -> None:

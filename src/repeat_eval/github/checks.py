@@ -87,6 +87,7 @@ def open_check(
     attempt: int,
     warn: Callable[[str], None],
     details_url: str | None = None,
+    hurried: CheckClient | None = None,
 ) -> Iterator[OpenCheck]:
     """A check run in progress for as long as the block lasts.
 
@@ -101,11 +102,13 @@ def open_check(
         run: the workflow run's number. attempt: counted from 1.
         warn: is told in one sentence, at most once, that something could not be published.
         details_url: where the check leads to, such as the run's page.
+        hurried: a client of little patience, which completes the check of a run that was cancelled or broke off; the
+            usual one if None.
 
     Yields:
         The check, to be completed with `OpenCheck.complete`.
     """
-    check = OpenCheck(client, warn)
+    check = OpenCheck(client, warn, hurried)
     check.start(check_name(name), head_sha, run=run, attempt=attempt, details_url=details_url)
     try:
         yield check
@@ -122,8 +125,9 @@ def open_check(
 class OpenCheck:
     """A check run that waits for its result; made by `open_check`."""
 
-    def __init__(self, client: CheckClient, warn: Callable[[str], None]) -> None:
+    def __init__(self, client: CheckClient, warn: Callable[[str], None], hurried: CheckClient | None = None) -> None:
         self._client = client
+        self._hurried = hurried or client
         self._tell = warn
         self._warned = False
         self._id: int | None = None
@@ -174,6 +178,8 @@ class OpenCheck:
         """
         if self._id is None or self._completed:
             return
+        if conclusion == "cancelled":
+            self._client = self._hurried
         told = [annotation for annotation in annotations if not annotation.has_place]
         placed = [annotation for annotation in annotations if annotation.has_place]
         fields: dict[str, object] = {"status": "completed", "conclusion": conclusion}
@@ -219,6 +225,7 @@ class OpenCheck:
         if self._id is None or self._completed:
             return
         self._completed = True  # one try: whoever cancels does not wait
+        self._client = self._hurried
         try:
             self._update(**_closed(conclusion, title))
         except GitHubError as error:

@@ -25,6 +25,8 @@ _TURNS = 5
 _PAUSE = 0.5
 """Seconds before a further look, times the number of looks so far."""
 
+_WORKFLOW_BOT = "github-actions[bot]"
+
 
 class CommentLike(Protocol):
     """A comment as the client lists it."""
@@ -263,8 +265,12 @@ class _Writer:
         return marker is not None and marker.key == self._marker.key
 
     def _is_ours(self, comment: CommentLike) -> bool:
-        """Anyone can copy a marker, so the author counts: the token's owner, or a bot where that cannot be known."""
-        if comment.id == self._own:
+        """Anyone can copy a marker, so the author counts: the token's owner, or a bot where that cannot be known.
+
+        The workflow's own bot is always ours: that saves a request, and keeps the one comment when the token changes.
+        """
+        login = (comment.user_login or "").lower()
+        if comment.id == self._own or login == _WORKFLOW_BOT:
             return True
         if not self._viewer_asked:
             self._viewer_asked = True
@@ -272,7 +278,6 @@ class _Writer:
                 self._viewer = self._client.viewer_login()
             except GitHubError:
                 self._viewer = None
-        login = (comment.user_login or "").lower()
         return login == self._viewer.lower() if self._viewer else login.endswith("[bot]")
 
     def _delete_own(self, oldest: CommentLike) -> None:

@@ -1,4 +1,4 @@
-"""JSON of GitHub's answers -> what is used of it. KeyError, TypeError or ValueError when it is not what was described."""
+"""JSON of GitHub's answers -> what is used of it; KeyError, TypeError or ValueError when it is something else."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def failure_of(error: GitHubError, headers: Mapping[str, str]) -> Failure:
 
 
 class Patience:
-    """Waits between tries until the budget is spent. Waiting and tries that fail count, requests that succeed do not."""
+    """Waits between tries until the budget is spent: waiting and tries that fail count, successes do not."""
 
     def __init__(self, seconds: float, *, sleep: Callable[[float], None], clock: Callable[[], float]) -> None:
         self._left = seconds
@@ -101,8 +101,8 @@ class Patience:
 
 
 def _seconds(text: str | None) -> float | None:
-    """Retry-After in seconds; None when it is missing or no plain number."""
-    return float(text) if text and re.fullmatch(r"[0-9]{1,9}", text.strip()) else None
+    """A header's plain number; None when it is missing or something else."""
+    return float(text) if text and re.fullmatch(r"[0-9]{1,12}", text.strip()) else None
 
 
 def _until_reset(headers: Mapping[str, str]) -> float | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
-import github
 import requests
 
+import github
 from repeat_eval.errors import UserError
 from repeat_eval.github.errors import GitHubError
 from repeat_eval.github.retries import Failure, Patience, failure_of
@@ -25,6 +26,17 @@ MESSAGE_LIMIT = 500
 """Characters of GitHub's words that are kept."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _NEXT = re.compile(r'<([^<>]*)>[^<,]*;\s*rel="next"')
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """A request: method, path, what it sends and the permission that it needs."""
+
+    verb: str
+    path: str
+    body: Mapping[str, Any] | None = None
+    query: Mapping[str, str | int] | None = None
+    permission: str | None = None
 
 
 class Transport:
@@ -77,26 +89,32 @@ class Transport:
         Raises:
             GitHubError: refused, or not answered within the budget.
         """
-        return self._send(verb, path, lambda _, data: read(data), body, query, permission, recover)
+        found: list[T] = []
+
+        def recovered() -> bool:
+            found.extend(each for each in [recover() if recover else None] if each is not None)
+            return bool(found)
+
+        _, data = self._answer(_Ask(verb, path, body, query, permission), recovered)
+        return found[0] if found else self.read(read, data)
 
     def pages(
         self, path: str, *, query: Mapping[str, str | int] | None = None, permission: str | None = None, key: str = ""
     ) -> Iterator[Any]:
         """The items of a list, page by page as they are asked for; `key` names the list in each answer."""
-        address: str | None = path
-        asked: Mapping[str, str | int] | None = {**(query or {}), "per_page": PER_PAGE}
+        ask = _Ask("GET", path, query={**(query or {}), "per_page": PER_PAGE}, permission=permission)
         for _ in range(PAGES):
-            if address is None:
+            headers, data = self._answer(ask)
+            yield from self.read(lambda page: _items(page, key), data)
+            following = _NEXT.search(headers.get("link", ""))
+            if following is None:
                 return
-            address, items = self._send(
-                "GET", address, lambda headers, data: _page(headers, data, key), None, asked, permission, None
-            )
-            asked = None  # the next page's address holds it
-            yield from items
+            ask = _Ask("GET", following[1], permission=permission)
 
     def location(self, path: str, *, permission: str | None = None) -> str:
         """The address that an operation redirects to, not followed: the token must not go there."""
-        return self._send("GET", path, lambda headers, _: headers["location"], None, None, permission, None)
+        headers, _ = self._answer(_Ask("GET", path, permission=permission))
+        return self.read(lambda told: str(told["location"]), headers)
 
     def read(self, reader: Callable[[Any], T], data: Any) -> T:
         """A reader's result.
@@ -109,65 +127,55 @@ class Transport:
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             raise GitHubError(None, "its answer is not what its description says") from None
 
-    def _send(
-        self,
-        verb: str,
-        path: str,
-        read: Callable[[Mapping[str, str], Any], T],
-        body: Mapping[str, Any] | None,
-        query: Mapping[str, str | int] | None,
-        permission: str | None,
-        recover: Callable[[], T | None] | None,
-    ) -> T:
+    def _answer(self, ask: _Ask, recovered: Callable[[], bool] | None = None) -> tuple[Mapping[str, str], Any]:
+        """Headers and JSON of the answer; nothing and None when `recovered` says that the request took effect."""
         self._patience.check()
         tries = 0
         while True:
             tries += 1
             started = self._patience.moment()
-            outcome = self._try(verb, path, body, query, permission)
+            outcome = self._try(ask)
             if not isinstance(outcome, Failure):
                 self._patience.succeeded()
-                headers, data = outcome
-                return self.read(lambda answer: read(headers, answer), data)
+                return outcome
             self._patience.wait(outcome, tries, started)
-            if outcome.lost and recover is not None:
-                found = recover()
-                if found is not None:
-                    return found
+            if outcome.lost and recovered is not None and recovered():
+                return {}, None
 
-    def _try(
-        self,
-        verb: str,
-        path: str,
-        body: Mapping[str, Any] | None,
-        query: Mapping[str, str | int] | None,
-        permission: str | None,
-    ) -> tuple[Mapping[str, str], Any] | Failure:
-        """Headers and JSON of an answer below 400, or what went wrong."""
-        parameters = None if query is None else dict(query)
+    def _try(self, ask: _Ask) -> tuple[Mapping[str, str], Any] | Failure:
+        """Headers and JSON of an answer below 300 or of a redirection, or what went wrong."""
+        query = None if ask.query is None else dict(ask.query)
         try:
             # The host is always the API's own: of an absolute address (a next page) only path and query are taken.
-            status, headers, text = self._github.requester.requestJson(verb, path, parameters, input=body)
-        except requests.exceptions.SSLError:
-            return Failure(GitHubError(None, "its certificate is not trusted here"), silent=True)
-        except requests.exceptions.ConnectTimeout:
-            return Failure(GitHubError(None, "no connection in time"), again=True, silent=True)
-        except requests.exceptions.Timeout:
-            return Failure(GitHubError(None, "no answer in time"), again=True, lost=True, silent=True)
-        except (requests.exceptions.ConnectionError, requests.exceptions.ChunkedEncodingError):
-            return Failure(GitHubError(None, "the connection failed"), again=True, lost=True, silent=True)
-        except (requests.exceptions.RequestException, RuntimeError, AssertionError, ValueError) as error:
-            return Failure(GitHubError(None, self._clean(f"the request failed: {type(error).__name__}: {error}")))
+            status, headers, text = self._github.requester.requestJson(ask.verb, ask.path, query, input=ask.body)
+        except Exception as error:
+            return self._unanswered(error)
         try:
             data = json.loads(text) if text else None
         except ValueError:
             data = None
             if status < 300:
                 return Failure(GitHubError(None, "its answer is not JSON"), again=True, lost=True)
-        if status >= 300 and status != 302:
-            error = self._error(status, data, permission)
-            return failure_of(error, headers) if status >= 400 else Failure(error)
-        return headers, data
+        if status < 300 or status == 302:
+            return headers, data
+        refusal = self._error(status, data, ask.permission)
+        return failure_of(refusal, headers) if status >= 400 else Failure(refusal)
+
+    def _unanswered(self, error: Exception) -> Failure:
+        """What it means that a request raised: PyGithub raises what requests raises, and some errors of its own."""
+        known = requests.exceptions
+        match error:
+            case known.SSLError():
+                return Failure(GitHubError(None, "its certificate is not trusted here"), silent=True)
+            case known.ConnectTimeout():
+                return Failure(GitHubError(None, "no connection in time"), again=True, silent=True)
+            case known.Timeout():
+                return Failure(GitHubError(None, "no answer in time"), again=True, lost=True, silent=True)
+            case known.ConnectionError() | known.ChunkedEncodingError():
+                return Failure(GitHubError(None, "the connection failed"), again=True, lost=True, silent=True)
+            case known.RequestException() | OSError() | RuntimeError() | AssertionError() | ValueError():
+                return Failure(GitHubError(None, self._clean(f"the request failed: {type(error).__name__}: {error}")))
+        raise error
 
     def _error(self, status: int, data: Any, permission: str | None) -> GitHubError:
         told = data if isinstance(data, dict) else {}
@@ -189,10 +197,8 @@ class Transport:
         return text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…"
 
 
-def _page(headers: Mapping[str, str], data: Any, key: str) -> tuple[str | None, list[Any]]:
-    """The next page's address and this page's items."""
+def _items(data: Any, key: str) -> list[Any]:
     items = data[key] if key else data
     if not isinstance(items, list):
         raise TypeError(key)
-    following = _NEXT.search(headers.get("link", ""))
-    return (following[1] if following else None), items
+    return items

@@ -39,6 +39,7 @@ def report_of(
     files: Iterable[str] = (),
     base: Base | None = None,
     base_written: RunHeader | None = None,
+    base_missing: str | None = None,
 ) -> Report:
     """Judge a run by the rules of these settings, and compare it with base if there is one.
 
@@ -47,6 +48,7 @@ def report_of(
         wall: seconds that the run took. files: the files that it was read from.
         base: what it is compared with.
         base_written: what base's own suite asks for, to tell how head changes its own gate.
+        base_missing: why there is no base, when one was looked for.
     """
     from repeat_eval.analysis.analyse import analyse
 
@@ -55,7 +57,9 @@ def report_of(
         for name, resolved in settings.values.items()
         if resolved.value is not None
     }
-    compared: dict[str, Any] = {} if base is None else {"base": base.run, "base_source": base.source}
+    compared: dict[str, Any] = {"base_missing": base_missing}
+    if base is not None:
+        compared = {"base": base.run, "base_source": base.source}
     if base is not None and base_written is not None:
         compared["base_written"] = base_written
     return analyse(run, rules_of(settings), settings=shown, wall=wall, files=files, **compared)

@@ -30,6 +30,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         base: files of base to compare with: a run file, a report, or other tools' results.
         base_dir, base_ref: base's checkout, or its revision, to be run beside head.
         base_target: the target of base, when both sides are in the same folder.
+        base_missing: why there is no base, when one was looked for.
         settings_from: whose suite file decides thresholds, gates and repeats.
         cases, tags: which cases; empty means all.
         out: folder for the run file and the reports; None writes nothing.
@@ -53,6 +54,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     base_dir: Path | None = None
     base_ref: str | None = None
     base_target: str | None = None
+    base_missing: str | None = None
     settings_from: Literal["head", "base"] = "head"
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()

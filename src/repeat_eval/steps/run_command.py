@@ -79,7 +79,8 @@ def run_command(request: Request) -> Finished:
         loading.join()
     if len(runs) > 1:
         base = Base(runs[0], "side-by-side")
-    return Finished(report_of(runs[-1], settings, wall=wall, base=base), records[-1])
+    report = report_of(runs[-1], settings, wall=wall, base=base, base_missing=request.base_missing)
+    return Finished(report, records[-1])
 
 
 def _side_results(results: Path, sides: int, number: int) -> Path:

@@ -68,7 +68,14 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
     if finished.base_run is not None:
         base = Base(finished.base_run, "side-by-side")
     written = None if base_suite is None else _as_base_wrote_it(base_suite, request)
-    report = report_of(finished.run, settings, wall=finished.recording.wall, base=base, base_written=written)
+    report = report_of(
+        finished.run,
+        settings,
+        wall=finished.recording.wall,
+        base=base,
+        base_written=written,
+        base_missing=request.base_missing,
+    )
     return Finished(report, finished.recording)
 
 

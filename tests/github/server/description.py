@@ -36,11 +36,31 @@ class Operation:
     parameters: Mapping[str, str]
 
 
+def _loaded() -> dict[str, Any]:
+    document: dict[str, Any] = _mended(json.loads(gzip.decompress(FILE.read_bytes())))
+    # The description leaves out that a pull request outlives its fork: GitHub then answers null.
+    head = document["components"]["schemas"]["pull-request"]["properties"]["head"]
+    head["properties"]["repo"] = {**document["components"]["schemas"]["repository"], "nullable": True}
+    return document
+
+
+def _mended(value: Any) -> Any:
+    """The description where it contradicts itself: an enum that is nullable and does not list null."""
+    if isinstance(value, list):
+        return [_mended(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    result = {key: _mended(item) for key, item in value.items()}
+    if result.get("nullable") is True and isinstance(result.get("enum"), list) and None not in result["enum"]:
+        result["enum"] = [*result["enum"], None]
+    return result
+
+
 @dataclass
 class Description:
     """The trimmed description, loaded once."""
 
-    document: dict[str, Any] = field(default_factory=lambda: _mended(json.loads(gzip.decompress(FILE.read_bytes()))))
+    document: dict[str, Any] = field(default_factory=_loaded)
 
     @cached_property
     def _registry(self) -> Any:
@@ -99,12 +119,12 @@ class Description:
     def answer_faults(self, operation: Operation, status: int, body: Any) -> Iterator[str]:
         """What is wrong with an answer. Failures that the description leaves out are held to its basic error."""
         answer = operation.body["responses"].get(str(status))
-        if answer is None and status < 400:
+        if answer is None and status < 300:
             yield f"status {status} is unknown"
             return
         answer = self.resolve(answer or {})
         schema = answer.get("content", {}).get("application/json", {}).get("schema")
-        if schema is None and status >= 400:
+        if schema is None and status >= 300 and body is not None:
             schema = {"$ref": "#/components/schemas/basic-error"}
         if schema is not None:
             schema = self._chosen(self.resolve(schema), body) or schema
@@ -187,16 +207,5 @@ class Description:
         validator = kind(absolute, registry=self._registry, format_checker=oas30_format_checker)
         for error in validator.iter_errors(value):
             place = "".join(f"[{part!r}]" for part in error.absolute_path)
-            yield f"{what}{place}: {error.message[:300]}"
-
-
-def _mended(value: Any) -> Any:
-    """The description where it contradicts itself: an enum that is nullable and does not list null."""
-    if isinstance(value, list):
-        return [_mended(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    result = {key: _mended(item) for key, item in value.items()}
-    if result.get("nullable") is True and isinstance(result.get("enum"), list) and None not in result["enum"]:
-        result["enum"] = [*result["enum"], None]
-    return result
+            rule = f"{error.validator} {str(error.validator_value)[:80]}"
+            yield f"{what}{place}: {error.message[:200]} (breaks {rule})"

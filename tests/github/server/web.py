@@ -124,11 +124,11 @@ class _Handler(BaseHTTPRequestHandler):
             return Answer(404, {"message": "Not Found"})
         for found in DESCRIPTION.request_faults(operation, query, body):
             self._violation(f"{self.command} {path}: request: {found}")
-        if fault is None or fault.act or (fault.status < 400 and not fault.cut):
+        if fault is None or fault.act or (fault.status < 300 and not fault.cut):
             answer = self._act(operation, path, query, body)
         if fault is not None and fault.cut:
             return None
-        if fault is not None and fault.status >= 400:
+        if fault is not None and fault.status >= 300:
             answer = Answer(fault.status, {"message": fault.message, **fault.more}, fault.headers)
         filled = self._filled(operation, answer)
         for found in DESCRIPTION.answer_faults(operation, filled.status, filled.body):
