@@ -6,7 +6,7 @@ DEV := $(VENV)/.dev-ready
 LINT_VENV := .venv-lint
 LINT := $(LINT_VENV)/.ready
 
-.PHONY: demo test lint types format docs bench schemas clean
+.PHONY: demo test test-container lint types format docs bench schemas clean
 
 demo: $(RUNTIME)  ## the main job, offline, on the bundled example
 	@sh scripts/demo.sh $(VENV)/bin/repeat-eval
@@ -16,6 +16,10 @@ test: $(DEV)  ## all tests, with lint and types
 	$(VENV)/bin/ruff check -q .
 	$(VENV)/bin/mypy
 	$(PY) -m pytest -n auto
+	@echo "not tested here: the container. That takes minutes: make test-container"
+
+test-container: $(DEV)  ## build the image and try it; installs podman on Debian as root
+	$(PY) -m pytest tests/container -m container -s -rs
 
 lint: $(DEV) $(LINT)
 	$(VENV)/bin/ruff format --check .

@@ -12,9 +12,17 @@ import pytest
 from boxes import OWNER, Box, engine_environment, podman
 
 INPUTS = {"suite": "refund_desk/suite.yaml", "seed": "7", "comment": "off", "base": "none"}
-READ_ONLY = ["--read-only", "--tmpfs", "/tmp:exec,mode=1777"]
+READ_ONLY = ["--read-only", "--tmpfs", "/tmp:exec,mode=1777"]  # noqa: S108 - the container's own
 FEW_RIGHTS = ["--cap-drop", "ALL", "--cap-add", "SETUID", "--cap-add", "SETGID", "--cap-add", "CHOWN"]
 """What it takes to run children as somebody else, with KILL and DAC_OVERRIDE below."""
+ENVIRONMENT_SUITE = f"""
+name: own-environment
+target: {{python: "own:answer"}}
+repeats: 2
+threshold: 1
+cases:
+  - {{id: where, input: text, expect: [{{contains: ["/github/workspace/.venv", "{OWNER}"]}}]}}
+"""
 SLOW_SUITE = """
 name: slow
 target: {command: "echo $$ >> started; exec sleep 120"}
@@ -44,6 +52,16 @@ def test_the_example_fails_its_gate_and_all_files_are_the_owners(box: Box, optio
     assert "refund-desk" in box.command_file("GITHUB_STEP_SUMMARY")
     strangers = [path for path in box.workspace.rglob("*") if path.lstat().st_uid != OWNER]
     assert strangers == []
+
+
+def test_setup_makes_an_environment_of_the_owners_and_the_suite_runs_in_it(box: Box) -> None:
+    (box.workspace / "suite.yaml").write_text(ENVIRONMENT_SUITE)
+    (box.workspace / "own.py").write_text(
+        "import os, sys\n\ndef answer(text):\n    return f'{sys.prefix} {os.getuid()}'\n"
+    )
+    done = box.run({**INPUTS, "suite": "suite.yaml", "setup": "uv venv --quiet .venv", "gate": "strict"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (box.workspace / ".venv" / "pyvenv.cfg").stat().st_uid == OWNER
 
 
 def test_the_jobs_python_variables_do_not_reach_the_program(box: Box) -> None:
@@ -77,6 +95,7 @@ def test_a_signal_ends_it_within_seconds_with_what_was_done_so_far(box: Box, num
         finally:
             podman("rm", "--force", "--time", "0", box.name)
     assert running.returncode == 3, said
+    print(f"\nSIG{number}: over after {took:.1f} s")
     assert took < 10, said
     assert report(box)["verdict"] == "incomplete"
     assert {path.lstat().st_uid for path in box.workspace.rglob("*")} == {OWNER}

@@ -123,11 +123,14 @@ def test_checks_that_an_older_run_left_open_are_closed_and_no_others(bench: Benc
     earlier = left("repeat-eval", "repeat-eval run=7 attempt=1")
     newer = left("repeat-eval", "repeat-eval run=8 attempt=1")
     of_a_job = left("repeat-eval", "4f1c-of-a-job")
+    done = left("repeat-eval", "repeat-eval run=5 attempt=1")
+    bench.client.update_check(done, status="completed", conclusion="failure")
     other_name = left("other", "repeat-eval run=6 attempt=1")
     with bench.opened(run=7, attempt=2) as check:
         check.complete("success", "Fine", told())
     status = {number: (one["status"], one["conclusion"]) for number, one in bench.server.state.checks.items()}
     assert status[older] == status[earlier] == ("completed", "cancelled")
+    assert status[done] == ("completed", "failure")
     assert status[newer] == status[of_a_job] == status[other_name] == ("in_progress", None)
     assert check.id is not None
     assert status[check.id] == ("completed", "success")

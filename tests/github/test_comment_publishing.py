@@ -223,19 +223,57 @@ def test_two_jobs_that_create_at_once_leave_one_comment_with_the_newest_text(ben
         del bench.state.comments[next(iter(left))]
 
 
+class Sharing:
+    """A client that knows which jobs have read the comment and not written it yet; its pause waits for all of them."""
+
+    def __init__(self, client: Any, changed: threading.Condition, busy: set[Sharing]) -> None:
+        self._client = client
+        self._changed = changed
+        self._busy = busy
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def comments(self, number: int) -> list[IssueComment]:
+        with self._changed:
+            self._busy.add(self)
+        return list(self._client.comments(number))
+
+    def edit_comment(self, comment_id: int, body: str) -> None:
+        self._client.edit_comment(comment_id, body)
+        self.rest()
+
+    def rest(self) -> None:
+        with self._changed:
+            self._busy.discard(self)
+            self._changed.notify_all()
+
+    def pause(self, seconds: float) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: not self._busy, timeout=60)
+
+
 def test_three_jobs_that_share_a_comment_all_have_their_section_in_it(bench: Bench) -> None:
+    changed, busy = threading.Condition(), set[Sharing]()
+
     def job(name: str) -> Callable[[Any], Published]:
         def publish(client: Any) -> Published:
-            return publish_comment(
-                client, 1, KEY, {name: lambda c, b: f"### {name}"}, head=bench.head, run=7, attempt=1
-            )
+            section = {name: lambda c, b: f"### {name}"}
+            sharing = Sharing(client, changed, busy)
+            settings: dict[str, Any] = {"head": bench.head, "run": 7, "attempt": 1, "sleep": sharing.pause}
+            try:
+                return publish_comment(sharing, 1, KEY, section, **settings)
+            finally:
+                sharing.rest()
 
         return publish
 
-    race(bench, job("a"), job("b"), job("c"))
-    (body,) = bench.bodies()
-    assert sorted(line for line in body.splitlines() if line.startswith("###")) == ["### a", "### b", "### c"]
-    assert find_marker(body) == Marker(KEY, bench.head, 7, 1)
+    for _ in range(10):
+        race(bench, job("a"), job("b"), job("c"))
+        (body,) = bench.bodies()
+        assert sorted(line for line in body.splitlines() if line.startswith("###")) == ["### a", "### b", "### c"]
+        assert find_marker(body) == Marker(KEY, bench.head, 7, 1)
+        bench.state.comments.clear()
 
 
 def test_a_duplicate_that_an_earlier_run_of_ours_left_is_deleted(bench: Bench) -> None:
@@ -345,6 +383,46 @@ def test_no_trouble_with_github_is_raised(bench: Bench, trouble: faults.Fault) -
     assert published.action == "failed"
     assert published.reason
     trouble.times = 0
+
+
+def test_a_look_that_fails_after_the_comment_was_created_does_not_deny_it(bench: Bench) -> None:
+    class Failing:
+        looks = 0
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(bench.client, name)
+
+        def comments(self, number: int) -> Iterator[IssueComment]:
+            self.looks += 1
+            if self.looks == 2:
+                bench.server.faults.append(faults.unauthorized("GET", "/comments", times=99))
+            return bench.client.comments(number)
+
+    published = bench.publish("### Fine", client=Failing())
+    (number,) = bench.state.comments
+    assert published.action == "created"
+    assert (published.url or "").endswith(f"#issuecomment-{number}")
+    assert "is not known" in published.reason
+
+
+def test_a_section_that_another_job_overwrites_meanwhile_is_written_again(bench: Bench) -> None:
+    first = {"a": lambda c, b: "### a"}
+    settings: dict[str, Any] = {"head": bench.head, "run": 7, "attempt": 1}
+    publish_comment(bench.client, 1, KEY, first, **settings)
+    (before,) = bench.bodies()
+    number = next(iter(bench.state.comments))
+
+    def overwritten(seconds: float) -> None:
+        """The other job read the comment before ours was in it, and writes now."""
+        if not bench.pauses:
+            bench.state.comments[number]["body"] = before
+        bench.pauses.append(seconds)
+
+    published = publish_comment(bench.client, 1, KEY, {"b": lambda c, b: "### b"}, **settings, sleep=overwritten)
+    assert published.action == "edited"
+    assert len(bench.pauses) == 2
+    assert "### a" in bench.bodies()[0]
+    assert "### b" in bench.bodies()[0]
 
 
 def test_a_duplicate_that_cannot_be_deleted_is_said_beside_the_written_comment(bench: Bench) -> None:

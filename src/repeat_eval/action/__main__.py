@@ -10,9 +10,10 @@ import sys
 def main() -> None:
     """Run the action and exit with its code."""
     from repeat_eval.action.init import become_init
-    from repeat_eval.action.token import HANDED, take_token
+    from repeat_eval.action.token import HANDED, make_undumpable, take_token
 
     if HANDED in os.environ:  # the second start, and the token is still in its pipe
+        make_undumpable()
         become_init()
     isolated = ["-I"] if sys.flags.isolated else []
     token = take_token([sys.executable, *isolated, "-m", "repeat_eval.action"])

@@ -61,8 +61,8 @@ def evaluate(job: Job, spec: SuiteSpec | None) -> Evaluated:
         if job.inputs.results == ():
             note = _set_up(job, head, checkout) or note
             checkout = None if note else checkout
-        if checkout is not None:
-            request = msgspec.structs.replace(request, base_dir=checkout.root)
+        beside = None if checkout is None else checkout.root
+        request = msgspec.structs.replace(request, base_dir=beside, base_missing=note)
         try:
             finished = _run(job, request, spec)
         except BaseNotStarted as error:
@@ -70,11 +70,9 @@ def evaluate(job: Job, spec: SuiteSpec | None) -> Evaluated:
                 raise
             note = f"base cannot be run: {error.problems[0]}"
             job.log.say(note)
-            request, checkout = msgspec.structs.replace(request, base_dir=None), None
+            request, checkout = msgspec.structs.replace(request, base_dir=None, base_missing=note), None
             finished = _run(job, request, spec)
         report = finished.report
-        if note:
-            report = msgspec.structs.replace(report, warnings=(*report.warnings, f"compared with nothing: {note}"))
         if checkout is not None:
             # The folder is gone by the time somebody reads it; the commit is not.
             request = msgspec.structs.replace(request, base_dir=None, base_ref=checkout.commit)

@@ -11,7 +11,7 @@ from repeat_eval.action.inputs import Inputs, read_inputs
 from repeat_eval.action.job import Job, places
 from repeat_eval.action.log import Log
 from repeat_eval.action.outputs import outputs_of, outputs_without_report
-from repeat_eval.errors import ExitCode, RepeatEvalError, UserError
+from repeat_eval.errors import ExitCode, Incomplete, RepeatEvalError, UserError
 
 if TYPE_CHECKING:
     from repeat_eval.action.publish import Surfaces
@@ -152,6 +152,22 @@ def _take_back_command_files(environ: Mapping[str, str], log: Log) -> None:
         empty_command_files(environ)
     except OSError as error:
         log.warning(f"the code under test has spoilt the step's command files: {error}")
+
+
+def _close_to_the_users_code(job: Job) -> None:
+    """From here on nothing but ours may speak to the runner and the steps after this one.
+
+    Raises:
+        Incomplete: a command file cannot be cleared, so that what it says may be forged.
+    """
+    from repeat_eval.action.command_files import empty_command_files
+    from repeat_eval.action.init import end_everything_else
+
+    end_everything_else()
+    try:
+        empty_command_files(job.environ)
+    except OSError as error:
+        raise Incomplete(f"the runner's command files may be forged, so nothing was written: {error}") from None
 
 
 def _show(job: Job, report: Report) -> None:

@@ -22,8 +22,8 @@ Action = Literal["created", "edited", "unchanged", "skipped", "failed"]
 
 _TURNS = 5
 """How often a comment is looked at again while other jobs write it, too."""
-_PAUSE = 0.5
-"""Seconds before a further look, times the number of looks so far."""
+_PAUSE = 1.0
+"""Seconds before a further look: longer than another job needs from its reading to its writing."""
 
 _WORKFLOW_BOT = "github-actions[bot]"
 
@@ -150,6 +150,9 @@ def publish_comment(
 
     Returns:
         What became of it. GitHub's refusal is a `failed` with a reason, never raised.
+
+    Raises:
+        ValueError: `head`, `run` or `attempt` cannot be what they are called.
     """
     if mode == "off":
         return Published("skipped", reason="comments are off")
@@ -158,7 +161,7 @@ def publish_comment(
     try:
         return writer.publish()
     except GitHubError as error:
-        return Published("failed", reason=trouble("the comment was not written", error))
+        return writer.broken_off(error)
 
 
 class _Writer:
@@ -184,22 +187,25 @@ class _Writer:
         self._viewer_asked = False
         self._own: int | None = None
         """The comment that we created."""
+        self._edited: int | None = None
+        """The comment that we edited last."""
+        self._page = ""
         self._leftover = ""
+        """What is to be said although the comment is written."""
         self._action: Action = "unchanged"
 
     def publish(self) -> Published:
         """Write; raises GitHubError."""
         pull = self._client.pull_request(self._number)
+        self._page = pull.url
         reason = _not_current(pull, self._marker.head)
         if reason:
             return Published("skipped", reason=reason)
         ours: list[CommentLike] = []
-        for turn in range(_TURNS):
-            if turn > 1:
-                self._sleep(_PAUSE * (turn - 1))
+        for _ in range(_TURNS):
             ours = self._ours()
             if ours:
-                published = self._settle(ours, pull)
+                published = self._settle(ours)
                 if published is not None:
                     return published
             elif self._own is not None:  # written, but GitHub's list does not show it yet
@@ -212,19 +218,26 @@ class _Writer:
                 self._action = "created"
         if ours:
             self._delete_own(ours[0])
-        return self._published(pull, ours[0].id if ours else self._own)
+        return self._published(ours[0].id if ours else self._own)
 
-    def _settle(self, ours: Sequence[CommentLike], pull: PullRequestLike) -> Published | None:
+    def broken_off(self, error: GitHubError) -> Published:
+        """What became of the comment when GitHub refused in the middle of it."""
+        if self._action == "unchanged":
+            return Published("failed", reason=trouble("the comment was not written", error))
+        self._leftover = trouble("whether another job wrote the comment at the same time is not known", error)
+        return self._published(self._edited or self._own)
+
+    def _settle(self, ours: Sequence[CommentLike]) -> Published | None:
         """Bring the oldest of our comments up to date; None when it is to be looked at again."""
         oldest = ours[0]
         if self._action != "unchanged" and is_written(oldest.body, self._sections, self._marker):
-            self._delete_own(oldest)
-            return self._published(pull, oldest.id)
+            self._clean(ours)
+            return self._published(oldest.id)
         merged = merge_body(oldest.body, self._sections, self._marker)
         reason = self._why_not(merged)
         if merged.body is None or reason or _same(merged.body, oldest.body):
             self._delete_own(oldest)
-            return self._published(pull, oldest.id, "skipped" if reason else "unchanged", reason)
+            return self._published(oldest.id, "skipped" if reason else "unchanged", reason)
         try:
             self._client.edit_comment(oldest.id, merged.body)
         except GitHubError as error:
@@ -232,11 +245,12 @@ class _Writer:
                 raise
             return None  # somebody deleted it meanwhile
         if oldest.id != self._own:
-            self._action = "edited"
-        if merged.shared or self._own is not None:
-            return None  # others write it at the same time
-        self._delete_leftovers(ours)
-        return self._published(pull, oldest.id)
+            self._action, self._edited = "edited", oldest.id
+        if merged.shared or self._own is not None:  # others write it at the same time: is it still there?
+            self._sleep(_PAUSE)
+            return None
+        self._clean(ours)
+        return self._published(oldest.id)
 
     def _why_not(self, merged: Merged) -> str:
         """Why the merged body is not to be written; empty when it is."""
@@ -246,11 +260,9 @@ class _Writer:
             return _not_current(self._client.pull_request(self._number), self._marker.head)
         return ""
 
-    def _published(
-        self, pull: PullRequestLike, comment: int | None, otherwise: Action = "unchanged", reason: str = ""
-    ) -> Published:
+    def _published(self, comment: int | None, otherwise: Action = "unchanged", reason: str = "") -> Published:
         """What we did; where we wrote nothing that lasted, `otherwise` with its reason."""
-        url = f"{pull.url}#issuecomment-{comment}" if comment is not None else None
+        url = f"{self._page}#issuecomment-{comment}" if comment is not None else None
         if self._action == "edited" or (self._action == "created" and comment == self._own):
             return Published(self._action, url, self._leftover)
         return Published(otherwise, url, reason or self._leftover)
@@ -285,8 +297,11 @@ class _Writer:
         if self._own is not None and self._own != oldest.id:
             self._delete(self._own)
 
-    def _delete_leftovers(self, ours: Sequence[CommentLike]) -> None:
-        """Delete what an earlier run of ours created beside the oldest and could not delete any more."""
+    def _clean(self, ours: Sequence[CommentLike]) -> None:
+        """Delete what we created beside the oldest, or what an earlier run of ours could not delete any more."""
+        self._delete_own(ours[0])
+        if self._own is not None:  # then what else is there is just being written by other jobs
+            return
         for comment in ours[1:]:
             marker = find_marker(comment.body)
             written = (marker.run, marker.attempt) if marker is not None else (self._marker.run, self._marker.attempt)

@@ -1,0 +1,76 @@
+"""Each side gets its own environment, from its own lock file or by a command."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from repeat_eval.action.setup import SetupFailed, commands_for, find_lock, set_up
+
+ENVIRON = {"PATH": os.environ["PATH"], "INPUT_TOKEN": "ghs_secret_of_a_test", "OPENAI_API_KEY": "sk-mine"}
+
+
+def run(folder: Path, setup: str, root: Path | None = None, **environ: str) -> list[str]:
+    said: list[str] = []
+    set_up(setup, folder, root or folder, side="head", environ={**ENVIRON, **environ}, run_as=None, say=said.append)
+    return said
+
+
+def test_a_command_runs_in_the_sides_folder_with_the_childrens_environment(tmp_path: Path) -> None:
+    run(tmp_path, 'echo "${INPUT_TOKEN-none} $OPENAI_API_KEY" > seen')
+    assert (tmp_path / "seen").read_text() == "none sk-mine\n"
+
+
+def test_the_first_line_that_fails_ends_it(tmp_path: Path) -> None:
+    with pytest.raises(SetupFailed, match=r"failed \(exit code 1\): told you"):
+        run(tmp_path, "echo told you\nfalse\ntouch after")
+    assert not (tmp_path / "after").exists()
+
+
+def test_auto_does_nothing_where_there_is_no_lock_file(tmp_path: Path) -> None:
+    assert run(tmp_path, "auto") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_none_does_nothing_at_all(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("no-such-package-anywhere\n")
+    assert run(tmp_path, "none") == []
+
+
+def test_an_environment_that_is_there_is_kept(tmp_path: Path) -> None:
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / "requirements.txt").write_text("no-such-package-anywhere\n")
+    assert run(tmp_path, "auto") == ["head: there is an environment in .venv already"]
+
+
+def test_the_nearest_lock_file_counts_and_none_above_the_checkout(tmp_path: Path) -> None:
+    root, folder = tmp_path / "repo", tmp_path / "repo/evals/deep"
+    folder.mkdir(parents=True)
+    (tmp_path / "uv.lock").touch()
+    assert find_lock(folder, root) is None
+    (root / "uv.lock").touch()
+    assert find_lock(folder, root) == root / "uv.lock"
+    (root / "evals/requirements.txt").touch()
+    assert find_lock(folder, root) == root / "evals/requirements.txt"
+
+
+def test_a_lock_file_that_auto_does_not_know_is_said(tmp_path: Path) -> None:
+    (tmp_path / "poetry.lock").touch()
+    assert "poetry.lock is there" in run(tmp_path, "auto")[0]
+
+
+def test_uv_lock_needs_uv() -> None:
+    assert commands_for(Path("/x/uv.lock"), Path("/x/.venv"), uv="/bin/uv") == [["/bin/uv", "sync", "--frozen"]]
+    with pytest.raises(SetupFailed, match="uv is not"):
+        commands_for(Path("/x/uv.lock"), Path("/x/.venv"), uv=None)
+
+
+def test_requirements_become_an_environment_beside_the_suite(tmp_path: Path) -> None:
+    """With an empty list, so that nothing is asked of any registry."""
+    folder = tmp_path / "evals"
+    folder.mkdir()
+    (tmp_path / "requirements.txt").write_text("# nothing\n")
+    run(folder, "auto", tmp_path)
+    assert (folder / ".venv/bin/python").exists()
