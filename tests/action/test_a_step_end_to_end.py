@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -200,3 +201,32 @@ def test_a_setup_that_fails_on_base_only_is_no_base(harmless) -> None:
     (harmless.workspace / "ready").touch()
     assert harmless.run(setup="test -e ../ready") == 0
     assert "the setup of base failed" in harmless.summary
+
+
+def test_each_sides_commands_find_the_programs_of_its_own_environment(command_step) -> None:
+    """The setup makes a program of each side's own files; only head's says that something is broken."""
+    setup = (
+        "mkdir -p .venv/bin; { echo '#!/bin/sh'; echo \"exec python3 $PWD/evals/check.py \\$1\"; } > .venv/bin/check"
+    )
+    code = command_step.run(command="cd evals/.. && check {results}", setup=f"{setup}; chmod +x .venv/bin/check")
+    assert code == 1
+    assert command_step.outputs["comparison"] == "regressed"
+    assert command_step.outputs["base-commit"] == command_step.base
+
+
+def test_on_the_runner_the_jobs_own_python_runs_the_functions(harmless, tmp_path: Path) -> None:
+    python = tmp_path / "jobs-python"
+    python.write_text(f'#!/bin/sh\necho ran >> {tmp_path}/ran\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    harmless.environ["REPEAT_EVAL_RUNNER_PYTHON"] = str(python)
+    assert harmless.run(setup="none", base="none") == 0
+    assert (tmp_path / "ran").exists()
+
+
+def test_a_pull_request_that_lowers_its_own_threshold_is_told_in_the_first_lines(harmless) -> None:
+    suite = harmless.workspace / "evals/suite.yaml"
+    suite.write_text(suite.read_text().replace("repeats: 10", "repeats: 10\nthreshold: 0.5"))
+    assert harmless.run() == 0
+    first = "\n".join(harmless.summary.splitlines()[:10])
+    assert "0.8" in first
+    assert "0.5" in first

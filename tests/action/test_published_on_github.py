@@ -64,6 +64,13 @@ def test_after_the_fix_the_same_comment_is_edited_to_green(pull_request, server)
     assert body.startswith("### ✅ No detectable change")
 
 
+def test_links_and_annotations_start_at_the_root_of_the_repository(pull_request, server) -> None:
+    pull_request.run(working_directory="evals", suite="suite.yaml", check="true")
+    assert f"/blob/{pull_request.head}/evals/suite.yaml#L" in bodies(server)[0]
+    (annotations,) = server.state.annotations.values()
+    assert annotations[0]["path"] == "evals/suite.yaml"
+
+
 def test_matrix_legs_have_comments_of_their_own(pull_request, server) -> None:
     pull_request.run(matrix='{"model": "small"}')
     pull_request.run(matrix='{"model": "large"}')

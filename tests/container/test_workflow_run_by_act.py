@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from boxes import ROOT, TOKEN, NoContainers
+from boxes import ROOT, NoContainers
 from workflows import act_program, build_job_image, engine_socket, make_repository, run_workflow
 
 sys.path.insert(0, str(ROOT / "tests" / "github"))
 
-from server.web import GitHubServer, running  # noqa: E402 - the path must be there first
+from server.web import GitHubServer, running
 
 WORKFLOW = """name: evals
 on: pull_request
@@ -56,8 +56,9 @@ def test_a_pull_request_whose_cases_fail_is_red_and_has_one_comment(
     github: GitHubServer, socket: str, tmp_path: Path
 ) -> None:
     make_repository(tmp_path / "hello", WORKFLOW)
+    token = github.state.token
     pull = github.state.pulls[1]
-    repository = {"full_name": "octocat/hello"}
+    repository = {"full_name": github.state.repository}
     payload = {
         "action": "synchronize",
         "number": 1,
@@ -70,11 +71,11 @@ def test_a_pull_request_whose_cases_fail_is_red_and_has_one_comment(
         },
     }
     done = run_workflow(
-        "pull_request", payload, repository=tmp_path / "hello", api_url=github.url, token=TOKEN, socket=socket
+        "pull_request", payload, folder=tmp_path / "hello", api_url=github.url, token=token, socket=socket
     )
-    assert not done.green
-    assert "the verdict is 'fail'" in done.log
-    assert TOKEN not in done.log
+    assert not done.green, done.log
+    assert "the verdict is 'fail'" in done.log, done.log
+    assert token not in done.log
     (posted,) = github.requests("POST", "/issues/1/comments")
     assert posted.status == 201
     assert "refund-desk" in posted.body["body"]

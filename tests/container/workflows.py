@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from boxes import BASE, EXAMPLE, ROOT, NoContainers, engine_environment, engine_folder, podman
 
@@ -92,20 +93,20 @@ class Workflow:
 
 
 def run_workflow(
-    event: str, payload: Mapping[str, object], *, repository: Path, api_url: str, token: str, socket: str
+    event: str, payload: Mapping[str, Any], *, folder: Path, api_url: str, token: str, socket: str
 ) -> Workflow:
-    """Run the workflows of a repository that listen to an event."""
-    file = repository.parent / "event.json"
+    """Run the workflows of the repository in `folder` that listen to an event."""
+    file = folder.parent / "event.json"
     file.write_text(json.dumps(payload))
-    home = repository.parent / "home"
+    home = folder.parent / "home"
     home.mkdir(exist_ok=True)
     words = [event, "-e", str(file), "--pull=false", "--container-daemon-socket", "-", "--no-cache-server", "--rm"]
     words += ["-P", f"ubuntu-latest={JOB_IMAGE}", "--network", "host", "-s", f"GITHUB_TOKEN={token}"]
-    for name, value in {"GITHUB_API_URL": api_url, "GITHUB_REPOSITORY": "octocat/hello"}.items():
+    for name, value in {"GITHUB_API_URL": api_url, "GITHUB_REPOSITORY": payload["repository"]["full_name"]}.items():
         words += ["--env", f"{name}={value}"]
     done = subprocess.run(
         [str(act_program()), *words],
-        cwd=repository,
+        cwd=folder,
         env={**engine_environment(), "DOCKER_HOST": socket, "HOME": str(home)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -26,6 +26,7 @@ from repeat_eval.steps.sides import Checkout, base_checkout, root_of
 from repeat_eval.steps.write_reports import reproduce, write_reports
 
 if TYPE_CHECKING:
+    from repeat_eval.suite.settings import Settings
     from repeat_eval.suite.spec import SuiteSpec
 
 TIME_BUDGET_SECONDS = 1800.0
@@ -62,7 +63,8 @@ def evaluate(job: Job, spec: SuiteSpec | None) -> Evaluated:
             note = _set_up(job, head, checkout) or note
             checkout = None if note else checkout
         beside = None if checkout is None else checkout.root
-        request = msgspec.structs.replace(request, base_dir=beside, base_missing=note)
+        options = _with_runner_python(job, spec, request.options)
+        request = msgspec.structs.replace(request, options=options, base_dir=beside, base_missing=note)
         try:
             finished = _run(job, request, spec)
         except BaseNotStarted as error:
@@ -86,8 +88,6 @@ def _request(job: Job, spec: SuiteSpec | None, out: Path) -> Request:
     added: dict[str, object] = {}
     if options.time_budget is None and (spec is None or spec.settings.time_budget is None):
         added["time_budget"] = TIME_BUDGET_SECONDS
-    if (python := _runner_python(job, spec)) is not None:
-        added["interpreter"] = python
     return Request(
         suite=None if inputs.suite is None else Path(inputs.suite),
         command=inputs.command,
@@ -110,12 +110,12 @@ def _request(job: Job, spec: SuiteSpec | None, out: Path) -> Request:
     )
 
 
-def _runner_python(job: Job, spec: SuiteSpec | None) -> str | None:
+def _with_runner_python(job: Job, spec: SuiteSpec | None, options: Settings) -> Settings:
     """On the runner itself: the job's own Python, where neither suite nor inputs nor a `.venv` say otherwise."""
     python = job.environ.get(RUNNER_PYTHON)
-    if not python or spec is None or job.inputs.interpreter or spec.settings.interpreter:
-        return None
-    return None if (spec.folder / ".venv").exists() or job.inputs.setup != "none" else python
+    if not python or spec is None or options.interpreter or spec.settings.interpreter:
+        return options
+    return options if (spec.folder / ".venv").exists() else options.model_copy(update={"interpreter": python})
 
 
 @contextlib.contextmanager

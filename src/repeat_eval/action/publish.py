@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from repeat_eval.action.job import Job
 from repeat_eval.analysis.report import Report
 from repeat_eval.github.commands import write_outputs
@@ -16,6 +18,7 @@ from repeat_eval.reports import comparison_wording as words
 from repeat_eval.reports import wording
 from repeat_eval.reports.comment import CommentLinks, render_comment
 from repeat_eval.reports.escape import markdown, terminal
+from repeat_eval.steps.sides import root_of
 
 if TYPE_CHECKING:
     from repeat_eval.github.checks import OpenCheck
@@ -58,6 +61,8 @@ class Surfaces:
     def publish(self, report: Report, reproduce: str | None) -> None:
         """Summary, comment, check and status of a report."""
         job = self._job
+        root = root_of(job.folder)
+        report = placed(report, job.folder, root)
 
         def body(characters: int, size: int) -> str:
             return render_comment(
@@ -79,7 +84,7 @@ class Surfaces:
             from repeat_eval.github.annotations import annotations_of
             from repeat_eval.github.checks import CONCLUSIONS
 
-            annotations = annotations_of(report, job.workspace, limit=200)
+            annotations = annotations_of(report, root, limit=200)
             title = first_line(report, job.base_name)
             self._check.complete(CONCLUSIONS[report.verdict], title, lambda limit: body(limit, limit), annotations)
         from repeat_eval.github.status import STATES
@@ -162,6 +167,21 @@ class Surfaces:
     def _trouble(self, text: str) -> None:
         self.troubles.append(text)
         self._job.log.warning(text)
+
+
+def placed(report: Report, folder: Path, root: Path) -> Report:
+    """The report with its cases' files seen from the root of the repository, as links and annotations need them.
+
+    Args:
+        report: its files are relative to `folder`, where it was made. root: the root of the checkout.
+    """
+    files: dict[str | None, str | None] = {None: None}
+    for case in report.case_reports:
+        if case.file is not None and case.file not in files:
+            path = (folder / case.file).resolve()
+            files[case.file] = path.relative_to(root).as_posix() if path.is_relative_to(root) else None
+    cases = tuple(msgspec.structs.replace(case, file=files[case.file]) for case in report.case_reports)
+    return msgspec.structs.replace(report, case_reports=cases)
 
 
 def first_line(report: Report, base: str) -> str:

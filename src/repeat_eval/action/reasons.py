@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from repeat_eval.action.inputs import Inputs, input_name
 from repeat_eval.action.job import Job
 from repeat_eval.github import secrets
 from repeat_eval.github.changes import decide, parse_patterns
@@ -36,7 +37,10 @@ def nothing_changed(job: Job) -> str | None:
 
 def missing_secret(job: Job, spec: SuiteSpec | None) -> str | None:
     """The sentence about variables that should hold secrets and are empty; None when there are none."""
-    missing = secrets.missing_secrets(_needed(spec), job.environ, looks_secret=looks_secret)
+    # act, which runs workflows elsewhere, hands an action's inputs over under their plain names as well: `key`.
+    inputs = {input_name(field) for field in Inputs.model_fields}
+    environ = {name: value for name, value in job.environ.items() if value.strip() or name not in inputs}
+    missing = secrets.missing_secrets(_needed(spec), environ, looks_secret=looks_secret)
     return secrets.missing_sentence(missing, job.context.restricted) if missing else None
 
 
