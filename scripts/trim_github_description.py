@@ -21,6 +21,7 @@ SOURCE = "npm @octokit/openapi 23.0.2, generated/api.github.com.json, MIT Licens
 OPERATIONS: dict[str, tuple[str, ...]] = {
     "/user": ("get",),
     "/repos/{owner}/{repo}": ("get",),
+    "/repos/{owner}/{repo}/pulls": ("get",),
     "/repos/{owner}/{repo}/pulls/{pull_number}": ("get",),
     "/repos/{owner}/{repo}/pulls/{pull_number}/files": ("get",),
     "/repos/{owner}/{repo}/issues/{issue_number}/comments": ("get", "post"),

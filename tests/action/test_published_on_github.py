@@ -52,6 +52,7 @@ def test_the_comment_says_what_broke_and_its_address_is_an_output(pull_request, 
     assert body.startswith("### ❌ Worse than `main`: 1 of 3 cases broke")
     assert body.endswith(f"<!-- repeat-eval v1 key=shop head={pull_request.head} run=123 attempt=2 -->")
     assert f"/blob/{pull_request.head}/evals/suite.yaml#L" in body
+    assert "attempt 2" in body
     assert pull_request.outputs["comment-url"].startswith("http")
 
 

@@ -248,6 +248,14 @@ def test_an_artifact_is_listed_and_downloaded_without_the_token(client: GitHub, 
     assert caught.value.status == 410
 
 
+def test_open_pull_requests_are_found_by_owner_and_branch(client: GitHub, github_server: GitHubServer) -> None:
+    github_server.state.add_pull(2, head="a" * 40, base="b" * 40, head_repository="eve/refunds")
+    github_server.state.add_pull(3, head="a" * 40, base="b" * 40, head_repository="eve/other", state="closed")
+    (found,) = client.open_pull_requests("eve", "change")
+    assert (found.number, found.head_ref, found.head_repository) == (2, "change", "eve/refunds")
+    assert client.open_pull_requests("eve", "other") == []
+
+
 def test_permissions_of_people(client: GitHub, github_server: GitHubServer) -> None:
     github_server.state.permissions.update(ann="maintain", bob="admin")
     assert [client.permission_of(login) for login in ("ann", "bob", "zoe")] == ["write", "admin", "read"]

@@ -13,12 +13,15 @@ import msgspec
 
 from repeat_eval.action.base import NoBase, fetched_base
 from repeat_eval.action.job import Job, as_user
+from repeat_eval.action.kept import Kept
 from repeat_eval.action.setup import SetupFailed, set_up
-from repeat_eval.action.which_base import which_base
+from repeat_eval.action.which_base import WhichBase, which_base
+from repeat_eval.analysis.history import with_history
 from repeat_eval.analysis.report import Report
 from repeat_eval.errors import UserError
 from repeat_eval.execution.progress import Lines
 from repeat_eval.steps.finished import Finished
+from repeat_eval.steps.recording import Recording
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.run_sides import BaseNotStarted
 from repeat_eval.steps.run_suite import run_suite
@@ -31,23 +34,28 @@ if TYPE_CHECKING:
 
 TIME_BUDGET_SECONDS = 1800.0
 """For suites that name none: a job's own limit is six hours of somebody's money."""
+GRACE_SECONDS = 1.5
+"""For trials in flight when the job is cancelled: its check and reports must be complete within five seconds."""
 RUNNER_PYTHON = "REPEAT_EVAL_RUNNER_PYTHON"
 _BESIDE = ("auto", "run")
+_NOT_FILES = (*_BESIDE, "stored", "none")
 
 
 class Evaluated(msgspec.Struct, frozen=True):
-    """What came out: the report, and the command that gives the same figures again."""
+    """What came out: the report, the run behind it, and the command that gives the same figures again."""
 
     report: Report
+    recording: Recording
     reproduce: str | None
 
 
-def evaluate(job: Job, spec: SuiteSpec | None) -> Evaluated:
+def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept) -> Evaluated:
     """Run what the inputs name, beside base where that is asked, and write the report files.
 
     Args:
         job: what is asked for. The current folder is the job's working directory.
         spec: the suite, when one is run.
+        kept: what the store holds.
 
     Raises:
         UserError: suite, settings or targets are wrong; nothing was run.
@@ -58,13 +66,16 @@ def evaluate(job: Job, spec: SuiteSpec | None) -> Evaluated:
         out = stack.enter_context(_report_folder(job))
         request = _request(job, spec, out)
         head = spec.folder if spec is not None else job.folder
-        checkout, note = _base(job, request, head, stack)
+        wanted = _wanted(job)
+        checkout, note = _base(job, request, head, wanted, stack)
         if job.inputs.results == ():
             note = _set_up(job, head, checkout) or note
             checkout = None if note else checkout
         beside = None if checkout is None else checkout.root
         options = _with_runner_python(job, spec, request.options)
         request = msgspec.structs.replace(request, options=options, base_dir=beside, base_missing=note)
+        if checkout is None:
+            request = _with_stored_base(job, request, wanted, kept)
         try:
             finished = _run(job, request, spec)
         except BaseNotStarted as error:
@@ -73,13 +84,34 @@ def evaluate(job: Job, spec: SuiteSpec | None) -> Evaluated:
             note = f"base cannot be run: {error.problems[0]}"
             job.log.say(note)
             request, checkout = msgspec.structs.replace(request, base_dir=None, base_missing=note), None
+            request = _with_stored_base(job, request, wanted, kept)
             finished = _run(job, request, spec)
-        report = finished.report
+        report = with_history(finished.report, kept.runs)
+        origin = msgspec.structs.replace(report.provenance, attempt=job.context.run_attempt)
+        report = msgspec.structs.replace(report, warnings=(*report.warnings, *kept.warnings), provenance=origin)
         if checkout is not None:
             # The folder is gone by the time somebody reads it; the commit is not.
             request = msgspec.structs.replace(request, base_dir=None, base_ref=checkout.commit)
         write_reports(report, request, trials=finished.recording.trials)
-        return Evaluated(report, reproduce(report, request))
+        return Evaluated(report, finished.recording, reproduce(report, request))
+
+
+def _wanted(job: Job) -> WhichBase | None:
+    """The commit of base, where the event decides about it."""
+    beside = job.inputs.base in _BESIDE and not job.inputs.results
+    return which_base(job) if beside or job.inputs.base == "stored" else None
+
+
+def _with_stored_base(job: Job, request: Request, wanted: WhichBase | None, kept: Kept) -> Request:
+    """The request with base from the store, where that is asked or base cannot run beside head."""
+    if wanted is None or job.inputs.store == "off" or job.inputs.base not in ("auto", "stored"):
+        return request
+    run, reason = kept.base(wanted)
+    if run is not None:
+        return msgspec.structs.replace(request, base_run=run, base_missing=None)
+    if job.inputs.base == "auto":
+        return request  # why base does not run beside head says more
+    return msgspec.structs.replace(request, base_missing=reason if wanted.expected else None)
 
 
 def _request(job: Job, spec: SuiteSpec | None, out: Path) -> Request:
@@ -89,12 +121,13 @@ def _request(job: Job, spec: SuiteSpec | None, out: Path) -> Request:
     if options.time_budget is None and (spec is None or spec.settings.time_budget is None):
         added["time_budget"] = TIME_BUDGET_SECONDS
     return Request(
+        grace=GRACE_SECONDS,
         suite=None if inputs.suite is None else Path(inputs.suite),
         command=inputs.command,
         results=inputs.results,
         options=options.model_copy(update=added),
         target=inputs.target,
-        base=() if inputs.base in (*_BESIDE, "none") else (inputs.base,),
+        base=() if inputs.base in _NOT_FILES else (inputs.base,),
         settings_from=inputs.settings_from,
         cases=inputs.case,
         tags=inputs.tag,
@@ -144,16 +177,17 @@ def _report_folder(job: Job) -> Iterator[Path]:
         shutil.rmtree(own, ignore_errors=True)
 
 
-def _base(job: Job, request: Request, head: Path, stack: contextlib.ExitStack) -> tuple[Checkout | None, str | None]:
+def _base(
+    job: Job, request: Request, head: Path, found: WhichBase | None, stack: contextlib.ExitStack
+) -> tuple[Checkout | None, str | None]:
     """Base's files and folder; or none, and why, when that is worth to be said.
 
     Raises:
         NoBase: there must be a base and there is none.
     """
-    if job.inputs.base not in _BESIDE or job.inputs.results:
+    if found is None or job.inputs.base not in _BESIDE:
         return None, None
     must = job.inputs.base == "run"
-    found = which_base(job)
     if found.commit is None:
         reason = found.reason or "the event names none"
         if must:

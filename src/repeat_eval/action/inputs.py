@@ -22,6 +22,10 @@ _SPELLINGS = {"interpreter": "python"}
 """Settings whose input has another name, the one of the command line's option."""
 _OF_THE_RUNNER = frozenset({"entrypoint", "args"})
 """What `with:` may hold for any Docker action."""
+_OF_ALL_MODES = frozenset({"mode", "token", "matrix", "setup"})
+"""What every mode may be handed: the last two have values without being said."""
+_OF_MODES = {"publish": frozenset({"comment", "key", "fail_on_publish_error"}), "command": frozenset[str]()}
+"""What a mode that evaluates nothing makes use of."""
 
 
 def _switch(value: Any) -> Any:
@@ -62,6 +66,11 @@ class Inputs(Settings):
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
+    mode: Literal["run", "publish", "command"] = Field(
+        "run",
+        description="`run`; `publish`: on workflow_run, comment from the report that a pull request's run uploaded; "
+        "`command`: on issue_comment, answer `/repeat-eval`.",
+    )
     suite: str | None = Field(None, description="Suite file to run.")
     command: str | None = Field(
         None, description="Command line to repeat instead; `{results}` stands for its results file."
@@ -91,7 +100,8 @@ class Inputs(Settings):
     base: str = Field(
         "auto",
         description="`auto`: on pull requests, pushes and in merge queues base runs beside head; `run`: the same, but "
-        "no base is an error; `none`; or a path to a run file, report or results of base.",
+        "no base is an error; `stored`: the store's run of base; `none`; or a path to a run file, report or results "
+        "of base. With a store, `auto` looks there when base cannot run.",
     )
     settings_from: Literal["head", "base"] = Field("head", description="Whose suite file sets the gate.")
     comment: Literal["always", "on-change", "on-failure", "off"] = Field(
@@ -105,8 +115,18 @@ class Inputs(Settings):
         "repeat-eval report", description="Name of the check run. It must differ from the job's."
     )
     status: Switch = Field(False, description="Set a commit status.")
+    store: Literal["off", "read", "write"] = Field(
+        "off",
+        description="The branch with counts of the default branch's runs: `read` shows their history and finds base "
+        "there; `write` also adds runs of the default branch.",
+    )
+    store_branch: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$")] = (
+        Field("repeat-eval-store", description="Name of that branch. It must hold nothing else.")
+    )
+    badge: Switch = Field(False, description="Write badges into the store.")
     fail_on_publish_error: Switch = Field(
-        False, description="A comment, check or status that could not be written makes a green step red (exit code 4)."
+        False,
+        description="A comment, check, status or store that could not be written makes a green step red (exit code 4).",
     )
     summary: Switch = Field(True, description="Write the job summary.")
     key: str | None = Field(None, description="Tells reports of one pull request apart (default: suite and matrix).")
@@ -174,6 +194,8 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
 
 def _together(inputs: Inputs) -> list[Problem]:
     """What is wrong with inputs that are right each by itself."""
+    if inputs.mode != "run":
+        return _without_effect(inputs)
     problems = []
     given = [name for name in ("suite", "command", "results") if getattr(inputs, name)]
     if len(given) != 1:
@@ -195,6 +217,10 @@ def _together(inputs: Inputs) -> list[Problem]:
             problems.append(Problem(f"`{name}` does nothing with `{way}`: {reason}", name))
     if way == "results" and inputs.base == "run":
         problems.append(Problem("`base: run` does nothing with `results`: nothing is run; give base's results", "base"))
+    if inputs.base == "stored" and inputs.store == "off":
+        problems.append(Problem("`base: stored` needs `store: read` or `store: write`", "base"))
+    if inputs.badge and inputs.store != "write":
+        problems.append(Problem("`badge` needs `store: write`: badges are kept there", "badge"))
     if (inputs.require is None) != (inputs.margin is None):
         problems.append(Problem("`require: non-inferior` and `margin` go together", "require"))
     problems += [
@@ -205,3 +231,12 @@ def _together(inputs: Inputs) -> list[Problem]:
     if inputs.report_dir.strip("./") == "":
         problems.append(Problem("`report-dir` must be a folder of its own, not the workspace itself", "report-dir"))
     return problems
+
+
+def _without_effect(inputs: Inputs) -> list[Problem]:
+    """What is said to a mode that evaluates nothing, and does nothing there."""
+    return [
+        Problem(f"`{input_name(field)}` does nothing with `mode: {inputs.mode}`", input_name(field))
+        for field, declared in Inputs.model_fields.items()
+        if field not in _OF_ALL_MODES | _OF_MODES[inputs.mode] and getattr(inputs, field) != declared.default
+    ]

@@ -78,9 +78,12 @@ def _run(job: Job) -> int:
         job.log.notice(f"Not evaluated: {job.context.reason}")
         _write(job.environ, job.log, outputs_without_report(NOT_EVALUATED, ExitCode.PASSED))
         return ExitCode.PASSED
+    if job.inputs.mode != "run":
+        return _answer(job)
     if job.context.activity in ("publish", "command"):
         raise UserError(
-            f"nothing can be evaluated on {job.context.event}; use pull_request, push, merge_group or schedule"
+            f"nothing can be evaluated on {job.context.event}; use pull_request, push, merge_group or schedule, "
+            f"or `mode: {job.context.activity}`"
         )
     os.chdir(job.folder)
     spec = _suite(job)
@@ -91,6 +94,20 @@ def _run(job: Job) -> int:
     if code == ExitCode.PASSED and surfaces.troubles and job.inputs.fail_on_publish_error:
         code = ExitCode.PUBLISHING_FAILED
     return code
+
+
+def _answer(job: Job) -> int:
+    """The modes that evaluate nothing themselves."""
+    if job.inputs.mode == "publish":
+        from repeat_eval.action.forks import publish_uploaded
+
+        answered = publish_uploaded(job)
+    else:
+        from repeat_eval.action.command import answer_command
+
+        answered = answer_command(job)
+    _write(job.environ, job.log, outputs_without_report("", answered.code) | dict(answered.outputs))
+    return answered.code
 
 
 def _suite(job: Job) -> SuiteSpec | None:
@@ -123,14 +140,18 @@ def _not_evaluated(job: Job, spec: SuiteSpec | None, surfaces: Surfaces) -> Exit
 
 def _evaluated(job: Job, spec: SuiteSpec | None, surfaces: Surfaces) -> int:
     from repeat_eval.action.evaluate import evaluate
+    from repeat_eval.action.kept import Kept
     from repeat_eval.action.publish import first_line
 
+    kept = Kept(job, _suite_name(job, spec))
     try:
-        done = evaluate(job, spec)
+        done = evaluate(job, spec, kept)
     finally:
         _take_back_command_files(job.environ, job.log)
     _show(job, done.report)
     surfaces.publish(done.report, done.reproduce)
+    kept.add(done.report, done.recording)
+    surfaces.trouble(kept.troubles)
     code = done.report.exit_code
     values = outputs_of(done.report, report_dir=job.shown_report_dir, exit_code=code, attempt=job.context.run_attempt)
     surfaces.outputs(values | {"comment-url": surfaces.comment_url})
@@ -140,6 +161,13 @@ def _evaluated(job: Job, spec: SuiteSpec | None, surfaces: Surfaces) -> int:
     else:
         job.log.say(line)
     return code
+
+
+def _suite_name(job: Job, spec: SuiteSpec | None) -> str:
+    """The suite's name before there is a report."""
+    if spec is not None:
+        return spec.name
+    return job.inputs.name or ("command" if job.inputs.command is not None else "results")
 
 
 def _take_back_command_files(environ: Mapping[str, str], log: Log) -> None:

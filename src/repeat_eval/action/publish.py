@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -163,6 +163,11 @@ class Surfaces:
         )
         if trouble:
             self._trouble(trouble)
+
+    def trouble(self, texts: Iterable[str]) -> None:
+        """Say what else could not be published."""
+        for text in texts:
+            self._trouble(text)
 
     def _trouble(self, text: str) -> None:
         self.troubles.append(text)

@@ -427,6 +427,16 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
 
 
+class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An earlier run of the default branch: its pass rate with the re-run 95 % interval, and the suite's verdict."""
+
+    commit: str
+    started: str
+    pass_rate: float | None
+    interval: Interval | None
+    verdict: SuiteVerdict
+
+
 class CaseList(tuple[CaseReport, ...]):
     """The cases of a report in suite order; `report.cases["id"]` finds one by its id."""
 
@@ -462,7 +472,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     comparison: Comparison | None = None
     settings: dict[str, Setting] = {}
     warnings: tuple[str, ...] = ()
-    history: tuple[Any, ...] = ()
+    history: tuple[HistoryPoint, ...] = ()
+    """The default branch's last runs, oldest first, where there is a store."""
     provenance: Provenance = Provenance()
 
     @property

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from repeat_eval.errors import UserError
-from repeat_eval.execution.stopping import GRACE_SECONDS, Stop
+from repeat_eval.execution.stopping import Stop
 from repeat_eval.records.fingerprints import trial_seed
 from repeat_eval.records.trial import bounded, one_line
 from repeat_eval.targets.environment import child_environment
@@ -88,7 +88,7 @@ async def run_commands(
     workers: int,
     stop: Stop,
     time_budget: float | None = None,
-    grace: float = GRACE_SECONDS,
+    grace: float | None = None,
 ) -> None:
     """Run the command of every lane for every repetition that it wants, `workers` at once over all lanes.
 
@@ -107,7 +107,7 @@ async def run_commands(
 
     def cut_short() -> None:
         if stop.reason == "interrupted":
-            loop.call_later(grace, lambda: [task.cancel() for task in tasks])
+            loop.call_later(stop.grace if grace is None else grace, lambda: [task.cancel() for task in tasks])
 
     stop.on_trigger(cut_short)
     try:

@@ -11,7 +11,7 @@ import msgspec
 
 from repeat_eval.execution.grading import RemoteCheck
 from repeat_eval.execution.scheduler import Scheduler
-from repeat_eval.execution.stopping import GRACE_SECONDS, Stop
+from repeat_eval.execution.stopping import Stop
 from repeat_eval.execution.trials import PlannedCase, run_trial
 from repeat_eval.records.fingerprints import trial_seed
 from repeat_eval.records.trial import Trial
@@ -50,7 +50,7 @@ async def run_trials(
     sequential: bool = False,
     time_budget: float | None = None,
     blocking: FunctionTarget | None = None,
-    grace: float = GRACE_SECONDS,
+    grace: float | None = None,
 ) -> None:
     """Run one side alone; see `Lane` and `run_lanes`."""
     lane = Lane(cases=cases, seed=seed, on_trial=on_trial, remote=remote, done=done)
@@ -73,7 +73,7 @@ async def run_lanes(
     sequential: bool = False,
     time_budget: float | None = None,
     blocking: FunctionTarget | None = None,
-    grace: float = GRACE_SECONDS,
+    grace: float | None = None,
 ) -> None:
     """Run every trial of all lanes that is asked for and not done, handing each to its lane as it ends.
 
@@ -82,7 +82,7 @@ async def run_lanes(
     on, a provider above all, hits both sides alike.
 
     When the stop is triggered no further trial starts. Those in flight are waited for; after an interruption only for
-    `grace` seconds, then they are cancelled and stay missing.
+    `grace` seconds (the stop's own where it is None), then they are cancelled and stay missing.
 
     Args:
         lanes: one, or base and head.
@@ -128,15 +128,16 @@ async def run_lanes(
 
     stop.on_trigger(hurry)
     at_once = min(workers, scheduler.remaining)
+    patience = stop.grace if grace is None else grace
     try:
         if blocking is not None:
             from repeat_eval.execution.threads import ThreadedRun
 
             only = lanes[0]
             threaded = ThreadedRun(only.cases, scheduler, blocking, seed=only.seed, stop=stop, on_trial=only.on_trial)
-            await threaded.run(at_once, interrupted, grace)
+            await threaded.run(at_once, interrupted, patience)
         else:
-            await _in_tasks([loop.create_task(work()) for _ in range(at_once)], interrupted, grace)
+            await _in_tasks([loop.create_task(work()) for _ in range(at_once)], interrupted, patience)
     finally:
         if timer is not None:
             timer.cancel()

@@ -16,15 +16,17 @@ GRACE_SECONDS = 5.0
 class Stop:
     """Says whether trials may still start, and if not, why."""
 
-    def __init__(self, *, max_cost: float | None = None) -> None:
+    def __init__(self, *, max_cost: float | None = None, grace: float = GRACE_SECONDS) -> None:
         """A stop that nothing has triggered.
 
         Args:
             max_cost: US dollars after which no trial starts; None without limit.
+            grace: seconds that trials in flight have to end after an interruption.
         """
         self.reason: StopReason | None = None
         self.spent = 0.0
         self.costs_known = 0
+        self.grace = grace
         self._max_cost = max_cost
         self._listeners: list[Callable[[], None]] = []
 
@@ -70,7 +72,7 @@ def signals_stop(stop: Stop, loop: asyncio.AbstractEventLoop, notify: Callable[[
             release()
             raise KeyboardInterrupt
         notify(
-            f"{signal.Signals(number).name}: no further trial starts; waiting up to {GRACE_SECONDS:.0f} s for those in "
+            f"{signal.Signals(number).name}: no further trial starts; waiting up to {stop.grace:.0f} s for those in "
             "flight (again: end at once)"
         )
         stop.interrupt()

@@ -102,6 +102,12 @@ class GitHub:
         path = f"{self._repo}/pulls/{int(number)}"
         return self._call("GET", path, readers.pull_request, permission="pull-requests: read")
 
+    def open_pull_requests(self, owner: str, branch: str) -> list[PullRequest]:
+        """The open pull requests whose head is that branch of one of that owner's repositories."""
+        query: dict[str, str | int] = {"state": "open", "head": f"{owner}:{branch}"}
+        listed = self._transport.pages(f"{self._repo}/pulls", query=query, permission="pull-requests: read")
+        return [self._transport.read(readers.pull_request, each) for each in listed]
+
     def changed_files(self, number: int) -> list[str]:
         """The files that a pull request changes, both names of a renamed one; GitHub lists at most 3,000."""
         listed = self._transport.pages(f"{self._repo}/pulls/{int(number)}/files", permission="pull-requests: read")

@@ -22,6 +22,7 @@ from repeat_eval.reports.comparison_details import details
 from repeat_eval.reports.comparison_parts import Detail, Sides
 from repeat_eval.reports.escape import markdown, markdown_code
 from repeat_eval.reports.markdown_templates import case_name, code, load_template
+from repeat_eval.reports.trend import trend_lines
 
 LIMIT_CHARACTERS = 65_536
 LIMIT_BYTES = 262_144
@@ -29,6 +30,8 @@ LINKED_NAME = 60
 """Characters of a name in a table: a phone shows about 45."""
 FEWEST_ROWS = 20
 """Rows below which a table of cases is given up rather than shown."""
+TREND_ROWS = 5
+"""Runs of the default branch that a comment shows one by one."""
 _SHORTEST_ROW = 60
 _METHOD = "Stratified exact mid-p test over the common cases, q after Benjamini-Hochberg"
 _BLANK = re.compile(r"\n{3,}")
@@ -208,6 +211,7 @@ def _content(frame: _Frame, detail: Detail) -> dict[str, object]:
         "c": None,
         "details": {"open": False},
         "how": _how(report, detail) if detail.measured else [],
+        "trend": trend_lines(report, TREND_ROWS if detail.figures else 0) if detail.measured else [],
         "reproduce": code(frame.reproduce, 1000) if frame.reproduce and detail.measured else None,
         "warnings": warnings[: detail.warnings],
         "warnings_more": max(len(warnings) - detail.warnings, 0) if detail.measured else 0,

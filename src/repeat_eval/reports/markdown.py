@@ -20,12 +20,15 @@ from repeat_eval.reports.comparison_wording import comparable, headline, same_co
 from repeat_eval.reports.escape import markdown, markdown_code
 from repeat_eval.reports.markdown_templates import case_name, load_template
 from repeat_eval.reports.single_cases import cases_table
+from repeat_eval.reports.trend import trend_lines
 
 LIMIT = 1_000_000
 """Bytes of a job summary; GitHub drops one of more than 1 MiB whole."""
 MAX_FAILED = 10
 MAX_FLAKY = 20
 MAX_WARNINGS = 50
+TREND_ROWS = 10
+"""Runs of the default branch that are shown one by one."""
 
 _BLANK = re.compile(r"\n{3,}")
 _SIGNS = {"pass": "✅", "fail": "❌", "incomplete": "⚠️"}
@@ -118,6 +121,7 @@ def content(report: Report, detail: Detail, *, link: CaseLink = _case_cell, comp
         "left_out": left_out,
         "settings": report.settings if detail.settings else None,
         "how": _how(report),
+        "trend": trend_lines(report, TREND_ROWS if detail.settings else 0),
         "warnings": warnings[: detail.warnings],
         "warnings_more": max(len(warnings) - detail.warnings, 0),
         "shed": _shed(detail, bool(report.settings), bool(failed)),

@@ -34,12 +34,15 @@ class Base(msgspec.Struct, frozen=True):
 
 
 def base_from_files(request: Request, suite: str) -> Base | None:
-    """The base that --base names for a run of `suite`; None when it names none.
+    """The base that comes from the store or that --base names for a run of `suite`; None when there is none.
 
     Raises:
         UserError: the files cannot be read, hold nothing, or are of another suite. An explicit base that is broken is
             never taken for no base.
     """
+    if request.base_run is not None:
+        header = msgspec.structs.replace(request.base_run.header, suite=suite)
+        return Base(msgspec.structs.replace(request.base_run, header=header), "stored")
     return base_from(request.base, request, suite) if request.base else None
 
 

@@ -40,7 +40,9 @@ def run_results(request: Request) -> Finished:
         for trial in read_run.trials:
             record.add(trial)
         run = record.finish(missing=read_run.footer.missing if read_run.footer else ())
-    return Finished(report_of(run, settings, files=[str(path) for path in files], base=base), record)
+    shown = [str(path) for path in files]
+    report = report_of(run, settings, files=shown, base=base, base_missing=request.base_missing)
+    return Finished(report, record)
 
 
 def report_from(files: Sequence[str], request: Request) -> Report:

@@ -10,6 +10,8 @@ from typing import Literal
 import msgspec
 
 from repeat_eval.execution.progress import Progress, Silent
+from repeat_eval.execution.stopping import GRACE_SECONDS
+from repeat_eval.records.run import Run
 from repeat_eval.suite.settings import Settings
 from repeat_eval.targets.run_as import RunAs
 
@@ -30,6 +32,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         base: files of base to compare with: a run file, a report, or other tools' results.
         base_dir, base_ref: base's checkout, or its revision, to be run beside head.
         base_target: the target of base, when both sides are in the same folder.
+        base_run: a run to compare with that comes from the store.
         base_missing: why there is no base, when one was looked for.
         settings_from: whose suite file decides thresholds, gates and repeats.
         cases, tags: which cases; empty means all.
@@ -41,6 +44,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         environ: the environment that the user's code inherits, less what it must not see.
         run_as: the user that the user's code runs as; None for our own.
         own_environments: a side's commands find the programs of the `.venv` in its folder first.
+        grace: seconds that trials in flight have to end after an interruption.
         progress: follows the run. say: takes what the user should hear while it goes on.
     """
 
@@ -54,6 +58,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     base_dir: Path | None = None
     base_ref: str | None = None
     base_target: str | None = None
+    base_run: Run | None = None
     base_missing: str | None = None
     settings_from: Literal["head", "base"] = "head"
     cases: tuple[str, ...] = ()
@@ -67,5 +72,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
     run_as: RunAs | None = None
     own_environments: bool = False
+    grace: float = GRACE_SECONDS
     progress: Progress = msgspec.field(default_factory=Silent)
     say: Callable[[str], None] = _ignore

@@ -67,7 +67,7 @@ def run_command(request: Request) -> Finished:
         records = stack.enter_context(recordings(headers, request))
         on_log = stack.enter_context(target_log(request))
         results = stack.enter_context(_results_folder(request))
-        stop = Stop(max_cost=settings["max_cost"])
+        stop = Stop(max_cost=settings["max_cost"], grace=request.grace)
         sides = [CommandEvidence(record, request, stop) for record in records]
         lanes = [
             _lane(side, where, _side_results(results, len(folders), number), settings, on_log)

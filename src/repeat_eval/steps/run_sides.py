@@ -76,7 +76,7 @@ def run_sides(head: SidePlan, base: SidePlan | None, request: Request) -> SidesD
             )
             sides.insert(0, _Side("base", records[0], other.prepare(base.cases, base.header.cases)))
         roots = {} if base is None or base.root is None else {"base": base.root, "head": root_of(head.spec.folder)}
-        stop = Stop(max_cost=head.settings["max_cost"])
+        stop = Stop(max_cost=head.settings["max_cost"], grace=request.grace)
         asyncio.run(_run(sides, roots, head.settings, stop, request))
         warnings = _cost_warnings(head.settings, stop, record)
         base_run = None

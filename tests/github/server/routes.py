@@ -96,6 +96,24 @@ def repository(state: State, request: Request) -> Answer:
     )
 
 
+@route("GET", f"{REPO}/pulls")
+def pulls(state: State, request: Request) -> Answer:
+    """By state and `owner:branch`, as GitHub filters: the owner's repository is not told apart."""
+    owner, _, branch = request.query.get("head", "").partition(":")
+    listed = [
+        {**each, "html_url": f"{request.base}/{state.repository}/pull/{each['number']}"}
+        for each in state.pulls.values()
+        if request.query.get("state", "open") in {"all", each["state"]}
+        if not branch or (each["head"]["ref"] == branch and _owner(each) == owner.lower())
+    ]
+    return Answer(200, listed, pages=True)
+
+
+def _owner(pull: Mapping[str, Any]) -> str:
+    source = pull["head"]["repo"]
+    return source["full_name"].split("/")[0].lower() if source else ""
+
+
 @route("GET", f"{REPO}/pulls/{{pull_number}}")
 def pull(state: State, request: Request) -> Answer:
     number = int(request.parameters["pull_number"])
