@@ -27,7 +27,7 @@ from server.web import GitHubServer, running
 from repeat_eval.action import rejudge
 from repeat_eval.action.main import run_action
 from repeat_eval.action.rejudge import rejudged
-from repeat_eval.action.uploaded import REPORT_BYTES, read_uploaded
+from repeat_eval.action.uploaded import ARCHIVE_BYTES, REPORT_BYTES, read_uploaded
 from repeat_eval.analysis.report import Report, Setting, to_json
 from repeat_eval.errors import UserError
 from repeat_eval.records.run import CasePlan, Run, RunFooter, RunHeader
@@ -317,6 +317,10 @@ ARCHIVES = {
     "no report of ours": zipped(("report.json", b'{"schema": "else/1"}')),
     "a newer report": zipped(("report.json", b'{"schema": "repeat-eval/report/9"}')),
     "half a report": zipped(("report.json", b'{"schema": "repeat-eval/report/1", "suite": "x"}')),
+    "a zip that is too large": bytes(ARCHIVE_BYTES + 1),
+    "a bad word of many": zipped(
+        ("report.json", b'{"schema": "repeat-eval/report/1", "verdict": "%b"}' % (b"x" * 10**6))
+    ),
     "a cut zip": uploaded(report(BROKEN, GOOD))[:-30],
 }
 
@@ -327,6 +331,7 @@ def test_a_zip_that_is_not_as_it_should_be_is_refused(bench: Bench, name: str) -
     assert bench.publish() == 3
     assert bench.bodies == []
     assert "Not published: " in bench.log
+    assert len(bench.log) < 2000
 
 
 @given(st.binary(max_size=300))
@@ -335,11 +340,21 @@ def test_bytes_that_are_no_zip_are_refused(data: bytes) -> None:
         read_uploaded(data)
 
 
-def test_one_broken_report_does_not_keep_the_others_back(bench: Bench) -> None:
-    bench.upload(b"no zip", f"repeat-eval-report-a-{bench.run}-2")
-    bench.upload(uploaded(report(BROKEN, GOOD)), f"repeat-eval-report-b-{bench.run}-2")
+@pytest.mark.parametrize("legs", ["ab", "ba"])
+def test_one_broken_report_does_not_keep_the_others_back(bench: Bench, legs: str) -> None:
+    for leg, archive in zip(legs, (b"no zip", uploaded(report(BROKEN, GOOD))), strict=True):
+        bench.upload(archive, f"repeat-eval-report-{leg}-{bench.run}-2")
     assert bench.publish() == 3
     assert len(bench.bodies) == 1
+    assert re.search(r"^exit-code<<\S+\n3$", bench.outputs, re.MULTILINE)
+
+
+def test_a_report_that_has_expired_is_passed_over(bench: Bench) -> None:
+    bench.upload(uploaded(report(BROKEN, GOOD)))
+    for artifact in bench.server.state.artifacts.values():
+        artifact["expired"] = True
+    assert bench.publish() == 0
+    assert bench.bodies == []
 
 
 def with_case(**changes: Any) -> Report:

@@ -17,6 +17,7 @@ from repeat_eval.action.uploaded import ARCHIVE_BYTES, read_uploaded
 from repeat_eval.analysis.report import Report
 from repeat_eval.errors import ExitCode, UserError
 from repeat_eval.github.comment import publish_comment, worth_a_comment
+from repeat_eval.github.errors import GitHubError
 from repeat_eval.github.key import comment_key
 from repeat_eval.reports.comment import CommentLinks, render_comment
 from repeat_eval.reports.escape import terminal
@@ -38,8 +39,8 @@ def publish_uploaded(job: Job) -> Answered:
     """Write the comments about a finished run's uploaded reports.
 
     Raises:
-        UserError: this is no `workflow_run` job, there is no token, or a report is not to be used.
-        GitHubError: pull request or report cannot be asked for.
+        UserError: this is no `workflow_run` job, or there is no token.
+        GitHubError: GitHub does not say which pull request it is, or what the run uploaded.
     """
     finished, client = job.context.finished_run, job.client
     if finished is None:
@@ -67,9 +68,8 @@ def _publish_all(
         try:
             told = read_uploaded(client.download_artifact(artifact.id, limit=ARCHIVE_BYTES))
             report = rejudged(told, attempt=finished.attempt)
-        except UserError as error:
-            for problem in error.problems:
-                job.log.error(f"Not published: {problem.message}")
+        except (UserError, GitHubError) as error:
+            job.log.error(f"Not published: {terminal(_reason(error), 500)}")
             code = ExitCode.INCOMPLETE
             continue
         url, written = _comment(job, client, pull, finished, report=report, leg=leg)
@@ -78,6 +78,10 @@ def _publish_all(
         outputs = outputs_of(report, report_dir="", exit_code=code, attempt=finished.attempt)
         outputs |= {"report-dir": "", "report-json": "", "junit": "", "commit": "", "comment-url": url}
     return Answered(code, outputs)
+
+
+def _reason(error: UserError | GitHubError) -> str:
+    return error.problems[0].message if isinstance(error, UserError) else str(error)
 
 
 def _pull_request(job: Job, client: GitHub, finished: FinishedRun) -> PullRequest | None:

@@ -106,7 +106,8 @@ def _answer(job: Job) -> int:
         from repeat_eval.action.command import answer_command
 
         answered = answer_command(job)
-    _write(job.environ, job.log, outputs_without_report("", answered.code) | dict(answered.outputs))
+    code = {"exit-code": str(int(answered.code))}
+    _write(job.environ, job.log, {**outputs_without_report("", answered.code), **answered.outputs, **code})
     return answered.code
 
 
