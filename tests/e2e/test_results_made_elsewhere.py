@@ -136,3 +136,15 @@ def test_reading_results_runs_nothing_and_says_nothing_of_running(tmp_path: Path
     write(tmp_path / "rows.csv", "case,passed\na,yes\na,no\n")
     ended = program("run", "--results", "rows.csv", "--out", "out", cwd=tmp_path)
     assert "running" not in ended.text
+
+
+def test_a_run_file_of_our_own_is_a_result_that_exists_already(tmp_path: Path) -> None:
+    first = program("run", EXAMPLE, "--seed", "7", "--repeats", "5", "--out", "first", cwd=tmp_path)
+    again = program("run", "--results", "first/run.jsonl", "--out", "again", cwd=tmp_path)
+    assert again.code == first.code, again.text
+    one, two = report_in(tmp_path / "first"), report_in(tmp_path / "again")
+    assert [case["outcomes"] for case in one["cases"]] == [case["outcomes"] for case in two["cases"]]
+    assert (one["suite"], one["provenance"]["seed"]) == (two["suite"], two["provenance"]["seed"])
+    torn = tmp_path / "torn.jsonl"
+    torn.write_text("".join((tmp_path / "first/run.jsonl").read_text("utf-8").splitlines(keepends=True)[:20]), "utf-8")
+    assert program("run", "--results", torn, "--out", "torn", cwd=tmp_path).code == 3

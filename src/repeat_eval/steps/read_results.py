@@ -9,7 +9,7 @@ import msgspec
 from repeat_eval.analysis.report import Report
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.reports.json_report import looks_like_report, read
-from repeat_eval.steps.bases import base_from, base_from_files, run_from, run_of_results
+from repeat_eval.steps.bases import base_from, base_from_files, run_from
 from repeat_eval.steps.files import find_files
 from repeat_eval.steps.finished import Finished
 from repeat_eval.steps.judging import report_of, rules_of, settings_of_run
@@ -20,26 +20,31 @@ from repeat_eval.version import __version__
 
 
 def run_results(request: Request) -> Finished:
-    """Read results files of other tools into a run file, and judge them.
+    """Read results that exist already into a run file, and judge them: other tools' files, or a run file of our own.
 
     Raises:
         UserError: no file matches, or the files cannot go together.
     """
-    settings = resolve(("option", request.options), ("variable", request.variables))
     files = find_files(request.results)
-    read_run = run_of_results(files, request)
+    found = run_from(request.results, request)
+    settings = resolve(
+        ("option", request.options), ("variable", request.variables), ("run file", settings_of_run(found))
+    )
+    foreign = found.header.source == "results"
     header = msgspec.structs.replace(
-        read_run.header,
+        found.header,
         settings=rules_of(settings).as_settings(),
-        seed=settings["seed"],
+        seed=settings["seed"] if foreign else found.header.seed,
         tool_version=__version__,
-        started=now(),
+        started=now() if foreign else found.header.started,
     )
     base = base_from_files(request, header.suite)
+    footer = found.footer
+    stopped = None if found.complete else (footer.stopped if footer else None) or "crashed"
     with recording(header, request) as record:
-        for trial in read_run.trials:
+        for trial in found.trials:
             record.add(trial)
-        run = record.finish(missing=read_run.footer.missing if read_run.footer else ())
+        run = record.finish(stopped=stopped, missing=footer.missing if footer else (), warnings=found.warnings)
     shown = [str(path) for path in files]
     report = report_of(run, settings, files=shown, base=base, base_missing=request.base_missing)
     return Finished(report, record)
