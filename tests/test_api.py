@@ -318,3 +318,15 @@ def test_a_check_function_of_no_arguments_is_refused_with_its_name() -> None:
 
     with pytest.raises(UserError, match="'case': the check function 'says_nothing' takes no argument"):
         one(says_nothing).run(lambda text: text)
+
+
+def test_a_blocking_function_that_takes_time_is_called_by_as_many_threads_as_there_are_workers() -> None:
+    together = threading.Barrier(4, timeout=30)
+
+    def meet(question: str) -> str:
+        together.wait()
+        return question
+
+    cases = [Case(id=f"case {number}", input="x", expect=[{"equals": "x"}]) for number in range(4)]
+    report = Suite("meeting", cases).run(meet, repeats=2, workers=4)
+    assert (report.totals.passed, report.totals.errors) == (8, 0)

@@ -21,6 +21,9 @@ from repeat_eval.records.trial import Trial
 from repeat_eval.targets.function_target import FunctionTarget
 
 WATCH_SECONDS = 0.05
+GROW_SECONDS = 0.002
+SLOW_SECONDS = 0.001
+"""A call that takes longer is worth a thread beside it."""
 
 
 class _Thread(msgspec.Struct):
@@ -71,23 +74,39 @@ class ThreadedRun:
 
         self._wake = wake
         self._function.inline = True
-        for _ in range(workers):
-            self._start()
+        # Threads that only take turns on the interpreter's lock slow each other down, so a function that comes back at
+        # once is called by one thread alone. The others start as soon as a call is seen to take time.
+        self._start()
+        more = workers - 1
         deadline: float | None = None
         timeouts = [case.timeout for case in self._cases if case.timeout is not None]
         pause = max(WATCH_SECONDS, min(timeouts) / 20) if timeouts else None
         while any(not thread.done and not thread.given_up for thread in self._threads):
             changed.clear()
+            if more and self._is_waiting():
+                for _ in range(more):
+                    self._start()
+                more = 0
             if deadline is None and interrupted.is_set():
                 deadline = time.perf_counter() + grace
             if deadline is not None and time.perf_counter() >= deadline:
                 self._abandon_all()
                 break
-            wait = WATCH_SECONDS if deadline is not None or self._stop.reason == "interrupted" else pause
+            wait = (
+                GROW_SECONDS
+                if more
+                else WATCH_SECONDS
+                if deadline is not None or self._stop.reason == "interrupted"
+                else pause
+            )
             await _wait_for(changed, interrupted, wait)
             self._give_up_late_ones()
         if self._error is not None:
             raise self._error
+
+    def _is_waiting(self) -> bool:
+        now = time.perf_counter()
+        return any(now - begun > SLOW_SECONDS for begun in list(self._function.begun.values()))
 
     def _start(self) -> None:
         state = _Thread()
@@ -113,16 +132,18 @@ class ThreadedRun:
             return
 
     async def _trials(self, state: _Thread) -> None:
-        while self._take(state):
+        trial = None
+        while self._hand_over(state, trial):
             trial = await run_trial(self._cases[state.position], state.repetition, self._seed, None)
-            with self._lock:
-                if state.given_up:
-                    return
-                self._record(state, trial)
 
-    def _take(self, state: _Thread) -> bool:
+    def _hand_over(self, state: _Thread, trial: Trial | None) -> bool:
+        """Record the trial that ended and take the next, under one lock: threads that wait for it cost most here."""
         with self._lock:
-            if state.given_up or self._error is not None or self._stop.reason is not None:
+            if state.given_up:
+                return False
+            if trial is not None:
+                self._record(state, trial)
+            if self._error is not None or self._stop.reason is not None:
                 return False
             chosen = self._scheduler.next()
             if chosen is None:
