@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+import repeat_eval
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "github"))
 
 from server.faults import forbidden
@@ -212,6 +214,8 @@ def test_in_a_container_files_belong_to_the_workspaces_owner_and_code_runs_as_th
     python = shutil.which("python3", path="/usr/local/bin:/usr/bin")
     if python is None:
         pytest.skip("no Python that every user may start")
+    if not all(folder.stat().st_mode & 0o001 for folder in Path(repeat_eval.__file__).resolve().parents):
+        pytest.skip("our own files lie in a folder that is closed to other users")
     pull_request.run(base="none", python=python)
     assert pull_request.outputs["failing"] == "0", pull_request.log
     written = list((pull_request.workspace / "repeat-eval-report").rglob("*"))

@@ -101,7 +101,7 @@ def test_a_revision_is_checked_out_and_removed_again(tmp_path: Path) -> None:
     assert report["comparison"]["base"]["commit"] == base
     assert report["provenance"]["commit"] == git(tmp_path, "rev-parse", "HEAD")
     assert len(git(tmp_path, "worktree", "list").splitlines()) == 1
-    assert git(tmp_path, "status", "--porcelain", "evals") == ""
+    assert git(tmp_path, "status", "--porcelain", "--untracked-files=no", "evals") == ""
 
 
 def test_two_targets_of_one_folder_can_be_compared(tmp_path: Path) -> None:
