@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.reports import format as fmt
-from repeat_eval.reports.wording import single_trial
+from repeat_eval.reports.wording import broken_before, single_trial
 
 MIN_NAME = 24
 """Width that the case column keeps, if its names need it, before other columns are dropped for it."""
@@ -88,8 +88,9 @@ ONLY_WITH_REPEATS = frozenset({"pass^2", "pass^3", "stability", "reliability"})
 def known_columns(report: Report) -> list[Column]:
     """The columns that say something about at least one case."""
     single = single_trial(report)
+    before = broken_before(report)
     return [
-        column
+        _status_beside(column, before) if column.key == "status" and before else column
         for column in COLUMNS
         if column.key in KEPT
         or (
@@ -97,6 +98,18 @@ def known_columns(report: Report) -> list[Column]:
             and any(column.cell(case) not in (fmt.UNKNOWN, "") for case in report.case_reports)
         )
     ]
+
+
+def _status_beside(column: Column, before: frozenset[str]) -> Column:
+    """The status column of a report in which some cases fail that were below their threshold before."""
+
+    def cell(case: CaseReport) -> str:
+        return "FAIL (old)" if case.id in before else column.cell(case)
+
+    def style(case: CaseReport) -> str:
+        return "yellow" if case.id in before else status_style(case)
+
+    return column._replace(cell=cell, style=style)
 
 
 def drop_order(cases: Sequence[CaseReport]) -> tuple[str, ...]:

@@ -340,6 +340,8 @@ class _Page:
         """Notes and warnings with their style."""
         if any(case.verdict == "within-noise" for case in self.report.case_reports):
             yield f"NOISE: {wording.NOISE_NOTE}", "dim"
+        if wording.broken_before(self.report):
+            yield "FAIL (old): below its threshold on base, too, so this change is not blamed", "dim"
         if note := wording.single_note(self.report):
             yield terminal(note), "dim"
         for warning in wording.warnings(self.report):
