@@ -6,12 +6,20 @@ import io
 import json
 import os
 import subprocess
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from repeat_eval.action.main import run_action
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "github"))
+
+from server.state import Commit
+from server.web import GitHubServer, running
 
 SUITE = """name: shop
 target: {python: "agent:answer"}
@@ -207,3 +215,25 @@ def forging(tmp_path: Path) -> Step:
         "def answer(input):\n    print('::set-output name=verdict::pass')\n    return '\\n::warning::x\\n##[error]y'\n"
     )
     return make_step(tmp_path, {}, {"evals/suite.yaml": SUITE, "evals/agent.py": answer})
+
+
+@pytest.fixture
+def server() -> Iterator[GitHubServer]:
+    """GitHub's API for the repository of the step; at the end nothing may have broken GitHub's description of it."""
+    with running() as server:
+        server.state.repository = "octo/shop"
+        yield server
+    assert server.violations == []
+
+
+@pytest.fixture
+def on_github(broken: Any, server: GitHubServer) -> Any:
+    """The step of a pull request that breaks a case, with its commits and the pull request on the server."""
+    tree = server.state.add_tree({})
+    server.state.commits[broken.base] = Commit(tree, [])
+    server.state.commits[broken.head] = Commit(tree, [broken.base])
+    server.state.commits[broken.merge] = Commit(tree, [broken.base, broken.head])
+    server.state.add_pull(7, head=broken.head, base=broken.base)
+    broken.token = server.state.token
+    broken.environ["GITHUB_API_URL"] = server.url
+    return broken

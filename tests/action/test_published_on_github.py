@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +17,15 @@ import repeat_eval
 sys.path.insert(0, str(Path(__file__).parents[1] / "github"))
 
 from server.faults import forbidden
-from server.state import Commit
-from server.web import GitHubServer, running
+from server.web import GitHubServer
 
 
 @pytest.fixture
-def server() -> Iterator[GitHubServer]:
-    with running() as server:
-        server.state.repository = "octo/shop"
-        yield server
-    assert server.violations == []
-
-
-@pytest.fixture
-def pull_request(broken: Any, server: GitHubServer) -> Any:
-    """The step of a pull request that breaks a case, with the pull request on the server."""
-    tree = server.state.add_tree({})
-    server.state.commits[broken.base] = Commit(tree, [])
-    server.state.commits[broken.head] = Commit(tree, [broken.base])
-    server.state.commits[broken.merge] = Commit(tree, [broken.base, broken.head])
-    server.state.refs["heads/main"] = broken.base
-    server.state.add_pull(7, head=broken.head, base=broken.base)
-    broken.token = server.state.token
-    broken.environ |= {"GITHUB_API_URL": server.url, "INPUT_COMMENT": "always"}
-    return broken
+def pull_request(on_github: Any, server: GitHubServer) -> Any:
+    """The step of a pull request that breaks a case, with a comment always."""
+    server.state.refs["heads/main"] = on_github.base
+    on_github.environ["INPUT_COMMENT"] = "always"
+    return on_github
 
 
 def bodies(server: GitHubServer) -> list[str]:

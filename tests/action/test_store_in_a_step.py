@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,32 +12,16 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "github"))
 
 from server.faults import forbidden
-from server.state import Commit
-from server.web import GitHubServer, running
+from server.web import GitHubServer
 
 BRANCH = "refs/heads/repeat-eval-store"
 
 
 @pytest.fixture
-def server() -> Iterator[GitHubServer]:
-    with running() as server:
-        server.state.repository = "octo/shop"
-        yield server
-    assert server.violations == []
-
-
-@pytest.fixture
-def step(broken: Any, server: GitHubServer) -> Any:
+def step(on_github: Any, server: GitHubServer) -> Any:
     """A step whose repository is on the server, with base at main; the pull request breaks a case."""
-    tree = server.state.add_tree({})
-    server.state.commits[broken.base] = Commit(tree, [])
-    server.state.commits[broken.head] = Commit(tree, [broken.base])
-    server.state.commits[broken.merge] = Commit(tree, [broken.base, broken.head])
-    server.state.refs["refs/heads/main"] = broken.base
-    server.state.add_pull(7, head=broken.head, base=broken.base)
-    broken.token = server.state.token
-    broken.environ["GITHUB_API_URL"] = server.url
-    return broken
+    server.state.refs["refs/heads/main"] = on_github.base
+    return on_github
 
 
 def on_main(step: Any, commit: str, run: str = "50") -> None:

@@ -11,10 +11,14 @@ from repeat_eval.cli.numbers import whole
 from repeat_eval.cli.options import (
     COMPARISON_OPTIONS,
     GATE_OPTIONS,
+    RESUME_OPTIONS,
     RUN_OPTIONS,
+    SELECTION_OPTIONS,
     SHOW_OPTIONS,
+    TARGET,
     Folder,
     option,
+    refuse_resume_with_fresh,
     settings_from,
     with_options,
 )
@@ -47,9 +51,8 @@ _QUIET, _NO_COLOR = SHOW_OPTIONS[:2]
     help="Random halves that the seen trials are split into.",
 )
 @option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
-@option("--target", metavar="TARGET", help="python:module:function, command:LINE or a URL, instead of the suite's.")
-@option("--case", "cases", metavar="GLOB", multiple=True, help="Only cases whose id matches; may be repeated.")
-@option("--tag", "tags", metavar="TAG", multiple=True, help="Only cases with this tag; may be repeated.")
+@TARGET
+@with_options(SELECTION_OPTIONS)
 @option(
     "--out",
     "-o",
@@ -58,8 +61,7 @@ _QUIET, _NO_COLOR = SHOW_OPTIONS[:2]
     show_default=True,
     help="Folder for run.jsonl and the reports of the run.",
 )
-@option("--resume", is_flag=True, help="Go on with the unfinished run in --out.")
-@option("--fresh", is_flag=True, help="Throw the unfinished run in --out away.")
+@with_options(RESUME_OPTIONS)
 @with_options(RUN_OPTIONS, GATE_OPTIONS, COMPARISON_OPTIONS, (_QUIET, _NO_COLOR))
 @click.pass_context
 def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
@@ -77,8 +79,7 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
     files = tuple(values["from_files"])
     if (suite is None) == (not files):
         raise UserError("give either SUITE, which is run, or --from with a run file")
-    if values["resume"] and values["fresh"]:
-        raise UserError("--resume goes on with a run and --fresh throws it away: give one of them")
+    refuse_resume_with_fresh(values)
     options, variables = settings_from(ctx, values)
     draws = Draws(values["simulations"], values["splits"])
     screen = Screen(quiet=values["quiet"], no_color=values["no_color"])

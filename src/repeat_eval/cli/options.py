@@ -73,6 +73,20 @@ RUN_OPTIONS = (
     option("--python", "interpreter", metavar="PATH", help="Python for the suite's functions (default: its .venv)."),
 )
 
+SELECTION_OPTIONS = (
+    option("--case", "cases", metavar="GLOB", multiple=True, help="Only cases whose id matches; may be repeated."),
+    option("--tag", "tags", metavar="TAG", multiple=True, help="Only cases with this tag; may be repeated."),
+)
+
+RESUME_OPTIONS = (
+    option("--resume", is_flag=True, help="Go on with the unfinished run in --out."),
+    option("--fresh", is_flag=True, help="Throw the unfinished run in --out away."),
+)
+
+TARGET = option(
+    "--target", metavar="TARGET", help="python:module:function, command:LINE or a URL, instead of the suite's."
+)
+
 DUPLICATES = option(
     "--duplicates",
     type=click.Choice(["ask", "repeats", "retries", "error"]),
@@ -96,6 +110,12 @@ SHOW_OPTIONS = (
     option("--junit-strict", is_flag=True, help="JUnit without properties in testcases, for strict consumers."),
     option("--explain-settings", is_flag=True, help="Say where each setting's value comes from."),
 )
+
+
+def refuse_resume_with_fresh(values: dict[str, Any]) -> None:
+    """UserError when a run is to be gone on with and thrown away at once."""
+    if values["resume"] and values["fresh"]:
+        raise UserError("--resume goes on with a run and --fresh throws it away: give one of them")
 
 
 def with_options(*groups: tuple[Callable[[Any], Any], ...]) -> Callable[[Any], Any]:

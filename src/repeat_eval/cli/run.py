@@ -12,10 +12,14 @@ from repeat_eval.cli.options import (
     COMPARISON_OPTIONS,
     DUPLICATES,
     GATE_OPTIONS,
+    RESUME_OPTIONS,
     RUN_OPTIONS,
+    SELECTION_OPTIONS,
     SHOW_OPTIONS,
+    TARGET,
     Folder,
     option,
+    refuse_resume_with_fresh,
     settings_from,
     with_options,
 )
@@ -54,14 +58,13 @@ _WITHOUT_EFFECT = {
 @click.argument("suite", required=False, type=click.Path(path_type=Path))
 @option("--command", "command_line", metavar="LINE", help="Repeat this command; {results} is its results file.")
 @option("--results", metavar="GLOB", multiple=True, help="Read result files that exist already; may be repeated.")
-@option("--target", metavar="TARGET", help="python:module:function, command:LINE or a URL, instead of the suite's.")
+@TARGET
 @option("--base", metavar="FILE", multiple=True, help="Compare with this run file, report or results.")
 @option("--base-dir", type=Folder(), help="Run base's checkout beside head.")
 @option("--base-ref", metavar="REF", help="Run this revision beside head, from a worktree that is removed afterwards.")
 @option("--base-target", metavar="TARGET", help="Run this target beside the suite's, in the same folder.")
 @option("--settings-from", type=click.Choice(["head", "base"]), default="head", help="Whose suite file sets the gate.")
-@option("--case", "cases", metavar="GLOB", multiple=True, help="Only cases whose id matches; may be repeated.")
-@option("--tag", "tags", metavar="TAG", multiple=True, help="Only cases with this tag; may be repeated.")
+@with_options(SELECTION_OPTIONS)
 @option("--name", metavar="NAME", help="Name of the suite with --command and --results.")
 @DUPLICATES
 @option(
@@ -72,8 +75,7 @@ _WITHOUT_EFFECT = {
     show_default=True,
     help="Folder for run.jsonl and the reports.",
 )
-@option("--resume", is_flag=True, help="Go on with the unfinished run in --out.")
-@option("--fresh", is_flag=True, help="Throw the unfinished run in --out away.")
+@with_options(RESUME_OPTIONS)
 @with_options(RUN_OPTIONS, GATE_OPTIONS, COMPARISON_OPTIONS, SHOW_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
@@ -94,8 +96,7 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
         found = " and ".join(str(what) for what in given) or "none of them"
         raise UserError(f"give exactly one of SUITE, --command and --results; found {found}")
     _refuse_without_effect(ctx, str(given[0]))
-    if values["resume"] and values["fresh"]:
-        raise UserError("--resume goes on with a run and --fresh throws it away: give one of them")
+    refuse_resume_with_fresh(values)
     bases = [name for name in ("base", "base_dir", "base_ref", "base_target") if values[name]]
     if len(bases) > 1:
         names = " and ".join("--" + name.replace("_", "-") for name in bases)
