@@ -118,8 +118,8 @@ def _allowed(name: str) -> str:
     for choice in (field.annotation, *get_args(field.annotation)):
         if get_origin(choice) is Literal:
             return _either(get_args(choice))
-    if field.annotation is bool:
-        return "`true`, `false`"
+        if choice is bool or get_args(choice)[:1] == (bool,):
+            return "`true`, `false`"
     return ""
 
 

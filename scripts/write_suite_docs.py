@@ -36,6 +36,7 @@ SHAPES = {
     "expect": "list of checks",
     "include": "list of globs",
     "input": "anything",
+    "judge": "mapping",
     "expected": "anything",
     "target": "target",
     "vars": "mapping",

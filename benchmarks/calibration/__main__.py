@@ -1,4 +1,7 @@
-"""`python -m benchmarks.calibration`: simulate, and write results.json, results.md and the pictures."""
+"""`python -m benchmarks.calibration`: simulate, and write results.json, results.md and the pictures.
+
+`python -m benchmarks.calibration second-look` does the same for the second look: second_look.json and second_look.md.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.calibration import plots, results, tables
+from benchmarks.calibration import plots, results, second_look_run, tables
 from benchmarks.calibration.run import SAMPLE, Size, calibrate
 
 SEED = 7
@@ -16,6 +19,9 @@ SEED = 7
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Calibrate; 0 when everything ran."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["second-look"]:
+        return second_look_run.main(given[1:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration", description=__doc__)
     parser.add_argument("--seed", type=int, default=SEED, help=f"of all draws (default {SEED})")
     parser.add_argument("--scale", type=float, default=1.0, help="less than 1: fewer simulated pairs of runs")
@@ -23,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", help="write there, not into benchmarks/calibration and docs/images"
     )
-    chosen = parser.parse_args(arguments)
+    chosen = parser.parse_args(given)
     begin = time.perf_counter()
     sample = SAMPLE if chosen.scale >= 1.0 else 5
     found = calibrate(Size().scaled(chosen.scale), seed=chosen.seed, peers=not chosen.no_peers, sample=sample)

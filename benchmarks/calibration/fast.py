@@ -79,6 +79,20 @@ def fell(base: Counts, base_n: int, head: Counts, head_n: int) -> Flags:
 
 def suite_p(base: Counts, base_n: int, head: Counts, head_n: int) -> NDArray[np.float64]:
     """Two-sided mid-p of the stratified exact test, to about 1e-13."""
+    less, equal = _suite_tails(base, base_n, head, head_n)
+    return np.clip(2.0 * np.minimum(less, 1.0 - less + equal) - equal, 0.0, 1.0)
+
+
+def suite_p_down(base: Counts, base_n: int, head: Counts, head_n: int) -> NDArray[np.float64]:
+    """One-sided mid-p of the same test for "head is worse", to about 1e-13; 1/2 where nothing varies."""
+    less, equal = _suite_tails(base, base_n, head, head_n)
+    return np.clip(less - equal / 2.0, 0.0, 1.0)
+
+
+def _suite_tails(
+    base: Counts, base_n: int, head: Counts, head_n: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """P(T <= t) and P(T = t)."""
     passes = base + head
     size = base_n + head_n + 1
     runs = len(passes)
@@ -90,7 +104,7 @@ def suite_p(base: Counts, base_n: int, head: Counts, head_n: int) -> NDArray[np.
     observed = (head - least[passes]).sum(axis=1)
     length = next_fast_len(int((tables @ widths).max()) + 1, real=True)
     logs = _log_transforms(base_n, head_n, length)
-    p = np.empty(runs)
+    less, equal = np.empty(runs), np.empty(runs)
     step = max(1, _CHUNK // length)
     for start in range(0, runs, step):
         rows = slice(start, start + step)
@@ -98,10 +112,9 @@ def suite_p(base: Counts, base_n: int, head: Counts, head_n: int) -> NDArray[np.
         transform = np.exp(counts @ logs.real + 1j * (counts @ logs.imag))
         pmf = irfft(transform, length)
         at = (np.arange(len(counts)), observed[rows])
-        equal = pmf[at]
-        less = np.cumsum(pmf, axis=1)[at]
-        p[rows] = 2.0 * np.minimum(less, 1.0 - less + equal) - equal
-    return np.clip(p, 0.0, 1.0)
+        equal[rows] = pmf[at]
+        less[rows] = np.cumsum(pmf, axis=1)[at]
+    return less, equal
 
 
 def check(base: Counts, base_n: int, head: Counts, head_n: int, found: Decisions) -> int:

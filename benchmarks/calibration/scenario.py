@@ -119,9 +119,19 @@ def peer_environment(folder: Path) -> Path | None:
     return python
 
 
-def _judged(row: Row, python: Path, seed: int, replicates: int, judged: int) -> Row:
-    base, head = simulate(row.change, row.repeats, seed=seed, replicates=replicates)
-    pairs = {"repeats": row.repeats, "base": base[:judged].tolist(), "head": head[:judged].tolist()}
+def regressgate_blocks(python: Path, base: Counts, head: Counts, repeats: int, name: str) -> list[bool]:
+    """Whether regressgate's own gate fails, pair by pair.
+
+    Args:
+        python: an interpreter that has regressgate.
+        base: passes of base, one row a pair of runs. head: the same of head. repeats: trials a case and side.
+        name: what is simulated, for the error.
+
+    Raises:
+        subprocess.CalledProcessError: its program failed.
+        CalibrationBroken: the quicker drawing that its program uses changes its verdicts.
+    """
+    pairs = {"repeats": repeats, "base": base.tolist(), "head": head.tolist()}
     done = subprocess.run(
         [str(python), "-I", str(PROGRAM)], input=json.dumps(pairs), capture_output=True, text=True, check=True
     )
@@ -129,7 +139,13 @@ def _judged(row: Row, python: Path, seed: int, replicates: int, judged: int) -> 
     blocked, own = answer["blocked"], answer["own"]
     # Both ways draw at random, so a pair at the border of its level may fall on either side.
     if sum(one != other for one, other in zip(blocked, own, strict=False)) > _BORDERLINE:
-        raise CalibrationBroken(f"regressgate decides otherwise when it draws in its own way: {row.change}")
+        raise CalibrationBroken(f"regressgate decides otherwise when it draws in its own way: {name}")
+    return [bool(one) for one in blocked]
+
+
+def _judged(row: Row, python: Path, seed: int, replicates: int, judged: int) -> Row:
+    base, head = simulate(row.change, row.repeats, seed=seed, replicates=replicates)
+    blocked = regressgate_blocks(python, base[:judged], head[:judged], row.repeats, row.change)
     ours = decisions(base[:judged], row.repeats, head[:judged], row.repeats)
     return replace(
         row, paired_gate=round(float(ours.gate.mean()), 5), regressgate=round(sum(blocked) / len(blocked), 5)

@@ -168,6 +168,12 @@ def make_step(root: Path, base_files: dict[str, str], head_files: dict[str, str]
 
 
 @pytest.fixture
+def step_between(tmp_path: Path) -> Any:
+    """Makes the step of a pull request from base's files and what head changes in them."""
+    return lambda base_files, head_files: make_step(tmp_path / "step", base_files, head_files)
+
+
+@pytest.fixture
 def broken(tmp_path: Path) -> Step:
     """A pull request that breaks a case."""
     suite = {"evals/suite.yaml": SUITE}

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "github"))
 from server.faults import answered, forbidden
 from server.web import GitHubServer, running
 
-from repeat_eval.action.command import HELP, parse
+from repeat_eval.action.command import HELP, Rerun, parse
 from repeat_eval.action.main import run_action
 from repeat_eval.github.marker import Marker, find_marker
 from repeat_eval.github.request_note import RequestNote, find_note, with_note
@@ -105,9 +105,42 @@ def test_a_writer_gets_the_run_run_again_and_the_request_stands_in_our_comment(b
         f"POST actions/runs/{bench.run}/rerun",
     ]
     assert bench.attempt == 2
-    assert find_note(bench.body) == RequestNote(HEAD, bench.run, 2)
+    assert find_note(bench.body) == RequestNote(HEAD, bench.run, 2, look=1, author="ann")
     assert find_marker(bench.body) == Marker("shop", HEAD, bench.run, 1)
-    assert "🔁 ann asked for a second look: attempt 2 of the run is on its way." in bench.body
+    assert "🔁 ann asked for a further look: attempt 2 of the run is on its way." in bench.body
+
+
+def test_a_writer_names_cases_and_trials_and_the_request_tells_them(bench: Bench) -> None:
+    assert bench.say('/repeat-eval rerun case greets "says good bye" refund_* x30') == 0
+    named = ("greets", "says good bye", "refund_*")
+    assert find_note(bench.body) == RequestNote(HEAD, bench.run, 2, look=1, cases=named, trials=30, author="ann")
+    assert r"asked for a further look at greets, says good bye, refund\_\*, 30 trials a side" in bench.body
+    assert bench.requests[-2:] == [
+        f"PATCH issues/comments/{bench.result}",
+        f"POST actions/runs/{bench.run}/rerun",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ("rerun", Rerun()),
+        ("rerun x50", Rerun(trials=50)),
+        ("rerun case a", Rerun(("a",))),
+        ("rerun case a case b X5", Rerun(("a", "b"), 5)),
+        ("rerun case 'x5' x7", Rerun(("x5",), 7)),
+        ("rerun x51", "help"),
+        ("rerun x0", "help"),
+        ("rerun case x5", "help"),
+        ("rerun case", "help"),
+        ("rerun case 'not closed", "help"),
+        ("rerun case " + "a" * 201, "help"),
+        ("rerun case " + " ".join(f"c{number}" for number in range(11)), "help"),
+        ("rerun case \x1b[31m", "help"),
+    ],
+)
+def test_what_can_be_asked_for_is_bounded(words: str, asked: Rerun | str) -> None:
+    assert parse(f"/repeat-eval {words}") == asked
 
 
 @pytest.mark.parametrize("author", ["bob", "zoe"])
@@ -219,7 +252,7 @@ def test_a_missing_permission_is_named_and_the_note_is_taken_back(bench: Bench) 
     assert bench.body == before
 
 
-@pytest.mark.parametrize("words", ["help", "", "rerun greets", "rerun x50", "restart", "rerun; rm -rf /"])
+@pytest.mark.parametrize("words", ["help", "", "rerun greets", "rerun x51", "restart", "rerun; rm -rf /"])
 def test_whatever_is_not_understood_is_answered_with_help(bench: Bench, words: str) -> None:
     assert bench.say(f"/repeat-eval {words}".rstrip()) == 0
     assert bench.requests == ["GET collaborators/ann/permission", "POST issues/7/comments"]

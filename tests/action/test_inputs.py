@@ -75,6 +75,8 @@ def test_what_the_runner_adds_for_any_container_is_no_unknown_input() -> None:
         ({"suite": "s.yaml", "command": "x {results}"}, "suite"),
         ({"results": "*.xml", "target": "a:b"}, "target"),
         ({"results": "*.xml", "base": "run"}, "base"),
+        ({"suite": "s.yaml", "setup": "none", "setup_as_root": "true"}, "setup-as-root"),
+        ({"suite": "s.yaml", "gate_stored": "perhaps"}, "gate-stored"),
         ({"command": "x {results}", "case": "a"}, "case"),
         ({"suite": "s.yaml", "name": "x"}, "name"),
         ({"suite": "s.yaml", "require": "non-inferior"}, "require"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from repeat_eval.action.setup import SetupFailed, commands_for, find_lock, set_up
+from repeat_eval.targets.run_as import RunAs
 
 ENVIRON = {"PATH": os.environ["PATH"], "INPUT_TOKEN": "ghs_secret_of_a_test", "OPENAI_API_KEY": "sk-mine"}
 
@@ -56,9 +57,30 @@ def test_the_nearest_lock_file_counts_and_none_above_the_checkout(tmp_path: Path
     assert find_lock(folder, root) == root / "evals/requirements.txt"
 
 
-def test_a_lock_file_that_auto_does_not_know_is_said(tmp_path: Path) -> None:
-    (tmp_path / "poetry.lock").touch()
-    assert "poetry.lock is there" in run(tmp_path, "auto")[0]
+@pytest.mark.parametrize("name", ["poetry.lock", "pdm.lock", "Pipfile.lock", "environment.yml"])
+def test_a_lock_file_that_auto_does_not_know_is_said(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    assert f"{name} is there" in run(tmp_path, "auto")[0]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be told from another user")
+def test_setup_as_root_gives_what_it_made_to_the_workspaces_owner(tmp_path: Path) -> None:
+    said: list[str] = []
+    owner = RunAs(user=54_321, group=54_322)
+    places = {"side": "head", "environ": ENVIRON, "run_as": owner, "say": said.append}
+    set_up("id -u > who; ln -s /etc/hosts link", tmp_path, tmp_path, as_root=True, **places)  # type: ignore[arg-type]
+    assert (tmp_path / "who").read_text() == "0\n"
+    assert {path.lstat().st_uid for path in (tmp_path, *tmp_path.iterdir())} == {54_321}
+    assert Path("/etc/hosts").stat().st_uid != 54_321
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be told from another user")
+def test_what_setup_as_root_made_is_given_back_when_it_fails_too(tmp_path: Path) -> None:
+    owner = RunAs(user=54_321, group=54_322)
+    places = {"side": "head", "environ": ENVIRON, "run_as": owner, "say": lambda line: None}
+    with pytest.raises(SetupFailed):
+        set_up("touch half; exit 1", tmp_path, tmp_path, as_root=True, **places)  # type: ignore[arg-type]
+    assert (tmp_path / "half").stat().st_uid == 54_321
 
 
 def test_uv_lock_needs_uv() -> None:

@@ -14,6 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "github"))
 from server.faults import forbidden
 from server.web import GitHubServer
 
+from repeat_eval.cli.main import run
+
 BRANCH = "refs/heads/repeat-eval-store"
 
 
@@ -59,6 +61,14 @@ def test_a_push_to_main_is_kept_with_its_badges(step: Any, server: GitHubServer)
     assert b"100%" in kept["shop/badge.svg"]
 
 
+def test_badges_go_into_the_report_folder_too(step: Any, server: GitHubServer) -> None:
+    step.run(badge="true")
+    folder = step.workspace / "repeat-eval-report"
+    assert json.loads((folder / "badge.json").read_text())["label"] == "shop"
+    assert (folder / "badge.svg").read_text().startswith("<svg")
+    assert BRANCH not in server.state.refs
+
+
 def test_the_badge_changes_with_the_next_run(step: Any, server: GitHubServer) -> None:
     on_main(step, step.base)
     step.run(store="write", badge="true")
@@ -97,6 +107,34 @@ def test_a_stored_base_is_named_with_commit_and_day_and_does_not_block(step: Any
     (comment,) = server.state.comments.values()
     assert "main from the store, run on " in comment["body"]
     assert "Last run of the default branch" in comment["body"]
+
+
+def test_a_stored_base_blocks_where_that_is_said(step: Any, server: GitHubServer) -> None:
+    on_main(step, step.base)
+    step.run(store="write")
+    on_pull_request(step)
+    assert step.run(store="read", base="stored", gate="none", gate_stored="true") == 1
+    assert step.outputs["verdict"] == "fail"
+    assert "Worse than main" in step.errors[0]
+
+
+def test_the_store_s_file_can_be_base_on_the_command_line(
+    step: Any, server: GitHubServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_main(step, step.base)
+    step.run(store="write")
+    file = tmp_path / "runs.json"
+    file.write_bytes(files(server)["shop/runs.json"])
+    step.check_out(step.merge)
+    words = ["run", f"{step.workspace}/evals/suite.yaml", "--base", str(file), "--gate", "none", "-q"]
+    assert run([*words, "-o", str(tmp_path / "shown")]) == 0
+    report = json.loads((tmp_path / "shown/report.json").read_text())
+    assert report["comparison"]["base"]["source"] == "stored"
+    assert report["comparison"]["verdict"] == "regressed"
+    assert run([*words, "--gate-stored", "-o", str(tmp_path / "blocked")]) == 1
+    file.write_bytes(file.read_bytes().replace(b'"suite":"shop"', b'"suite":"other"'))
+    assert run([*words, "-o", str(tmp_path / "other")]) == 2
+    assert "holds no run of the suite 'shop' with a verdict" in capsys.readouterr().err
 
 
 def test_an_old_base_is_warned_of(step: Any, server: GitHubServer) -> None:
@@ -157,9 +195,7 @@ def test_a_store_that_may_not_be_written_turns_the_gate_only_where_asked(
     assert "contents: write" in warnings[0]
 
 
-@pytest.mark.parametrize(
-    "inputs", [{"badge": "true"}, {"base": "stored"}, {"store": "write", "store_branch": "a b"}, {"store": "yes"}]
-)
+@pytest.mark.parametrize("inputs", [{"base": "stored"}, {"store": "write", "store_branch": "a b"}, {"store": "yes"}])
 def test_inputs_that_do_not_go_together_are_refused(step: Any, inputs: dict[str, str]) -> None:
     assert step.run(**inputs) == 2
     assert len(step.errors) == 1

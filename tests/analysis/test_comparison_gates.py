@@ -173,7 +173,7 @@ def test_a_stored_base_warns_and_blocks_only_when_it_may() -> None:
     assert report.comparison and report.comparison.verdict == "regressed"
     assert "does not block" in of_gate(report, "case-regression")[0].text
     assert any("stored run" in warning for warning in report.warnings)
-    blocked = judged(base, head, options={**stored, "gate_stored": True}, gate="none")
+    blocked = judged(base, head, options=stored, gate="none", gate_stored=True)
     assert blocked.exit_code == 1 and not any("do not block" in warning for warning in blocked.warnings)
 
 

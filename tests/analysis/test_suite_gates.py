@@ -179,6 +179,9 @@ def test_weak_settings_are_warned_about_once() -> None:
     assert any("1 repeat says what happened once" in text for text in report_of({"a": "P"}).warnings)
     assert any("cannot fail at threshold 0.2" in text for text in report_of({"a": STABLE}, threshold="0.2").warnings)
     assert any("as strict as the strict one" in text for text in report_of({"a": STABLE}, threshold="1").warnings)
+    near = "at threshold 0.99 with 10 repeats a single miss fails a case, as with the strict gate"
+    assert any(text.startswith(near) for text in report_of({"a": STABLE}, threshold="0.99").warnings)
+    assert not any("single miss" in text for text in report_of({"a": "P"}, threshold="0.99").warnings)
     assert report_of({"a": STABLE}).warnings == ()
 
 

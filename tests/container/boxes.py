@@ -63,7 +63,7 @@ def build_image() -> str:
         fcntl.flock(lock, fcntl.LOCK_EX)
         _script("install_podman.sh", str(folder))
         _script("stand_in_base.sh", BASE)
-        done = podman("build", "--build-arg", f"BASE={BASE}", "-t", IMAGE, ROOT, timeout=900)
+        done = podman("build", "--format", "docker", "--build-arg", f"BASE={BASE}", "-t", IMAGE, ROOT, timeout=900)
         assert done.returncode == 0, done.stdout + done.stderr
     return IMAGE
 

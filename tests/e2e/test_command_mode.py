@@ -219,6 +219,9 @@ def test_money_that_results_tell_of_stops_further_runs(tmp_path: Path) -> None:
     ended = program(*arguments, "--max-cost", "1", cwd=tmp_path)
     assert ended.code == 3, ended.text
     assert "max-cost was reached after 2 of 5 trials" in ended.out
+    more = program(*arguments, "--resume", "--max-cost", "1.5", cwd=tmp_path)
+    assert "$1.00 of max-cost $1.50 were spent before" in more.err, more.text
+    assert "max-cost was reached after 3 of 5 trials" in more.out
     enough = program(*arguments, "--fresh", "--max-cost", "2.5", cwd=tmp_path)
     assert enough.code == 0, enough.text
 

@@ -164,6 +164,44 @@ def test_an_interruption_before_the_first_trial_leaves_no_worktree(tmp_path: Pat
     assert not list(scratch.iterdir())
 
 
+def test_what_a_killed_run_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    """Its temporary folders, and the worktree of base that the user's repository knows of."""
+    agent = """
+        import os, time
+
+        def answer(input):
+            open(os.environ["STARTED"], "w").close()
+            time.sleep(3600 if os.environ["HANGS"] == "yes" else 0)
+            return "fine"
+        """
+    suite(tmp_path, {"a": {"input": "x"}}, agent=agent, repeats=2)
+
+    def git(*arguments: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.invalid")
+        done = subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True)
+        return done.stdout
+
+    git("init", "--quiet", ".")
+    git("add", "suite.yaml", "agent.py")
+    git("commit", "--quiet", "-m", "one")
+    git("worktree", "add", "--detach", "--quiet", str(tmp_path / "mine" / "base"))
+    started, scratch = tmp_path / "started", tmp_path / "scratch"
+    scratch.mkdir()
+    env = {"STARTED": str(started), "TMPDIR": str(scratch), "HANGS": "yes"}
+    words = ("run", "suite.yaml", "--base-ref", "HEAD", "--out", "out")
+    with running(*words, cwd=tmp_path, env=env) as ours:
+        ours.until(started.exists)
+        ours.signal(signal.SIGKILL)
+        ours.end()
+    assert len(git("worktree", "list").splitlines()) == 3
+    assert list(scratch.iterdir())
+    ended = program(*words, "--fresh", cwd=tmp_path, env={**env, "HANGS": "no"})
+    assert ended.code == 0, ended.text
+    assert len(git("worktree", "list").splitlines()) == 2
+    assert str(tmp_path / "mine" / "base") in git("worktree", "list")
+    assert not list(scratch.iterdir())
+
+
 @pytest.fixture
 def unfinished(tmp_path: Path) -> Path:
     """A folder with a run of three cases that broke off after its first trial."""

@@ -202,7 +202,7 @@ def test_the_target_does_not_see_githubs_token_or_the_steps_inputs(tmp_path: Pat
         assert names >= seen.keys()
 
 
-@pytest.mark.parametrize("template", ["python", "command"])
+@pytest.mark.parametrize("template", ["python", "command", "agent"])
 def test_a_first_suite_passes(tmp_path: Path, template: str) -> None:
     begun = program("init", "evals", "--template", template, cwd=tmp_path)
     assert begun.code == 0, begun.text

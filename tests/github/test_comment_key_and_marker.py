@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repeat_eval.errors import UserError
 from repeat_eval.github.key import MAX_KEY, comment_key, matrix_values
-from repeat_eval.github.marker import Marker, find_marker, is_newer, may_replace
+from repeat_eval.github.marker import Marker, find_marker, is_newer
 
 NOW, BEFORE = "a" * 40, "b" * 40
 ANY_TEXT = st.text(st.characters(), max_size=60)
@@ -86,15 +85,6 @@ def test_the_current_head_comes_before_run_and_run_before_attempt() -> None:
             assert not is_newer(older, newer, NOW)
 
 
-def test_an_older_run_or_another_commit_replaces_nothing() -> None:
-    there = Marker("k", NOW, 2, 2)
-    assert may_replace(Marker("k", NOW, 2, 2), there, NOW)
-    assert may_replace(Marker("k", NOW, 3, 1), there, NOW)
-    assert not may_replace(Marker("k", NOW, 2, 1), there, NOW)
-    assert not may_replace(Marker("k", BEFORE, 3, 1), there, NOW)
-    assert not may_replace(Marker("k", BEFORE, 3, 1), Marker("k", BEFORE, 1, 1), NOW)
-
-
 @given(MARKERS, MARKERS)
 def test_of_two_markers_at_most_one_is_newer(one: Marker, other: Marker) -> None:
     assert not (is_newer(one, other, NOW) and is_newer(other, one, NOW))
@@ -107,7 +97,7 @@ def test_a_marker_needs_a_commit(head: str) -> None:
 
 
 def test_the_key_is_the_suites_name_and_the_matrix() -> None:
-    matrix = matrix_values('{"python": 3.13, "model": "small", "os": {"b": 1, "a": null}}')
+    matrix = matrix_values('{"python": 3.13, "model": "small", "os": {"b": 1, "a": null}}').items()
     assert comment_key(["refunds"]) == "refunds"
     assert comment_key(["refunds"], matrix) == 'refunds [model=small, os={"a":null,"b":1}, python=3.13]'
     assert comment_key(["b", "a", "b"]) == comment_key(["a", "b"]) == "a + b"
@@ -116,21 +106,21 @@ def test_the_key_is_the_suites_name_and_the_matrix() -> None:
 
 @pytest.mark.parametrize("text", [None, "", " \n", "null", "{}"])
 def test_a_job_without_a_matrix_has_no_values(text: str | None) -> None:
-    assert matrix_values(text) == ()
+    assert matrix_values(text) == {}
 
 
 @pytest.mark.parametrize("text", ["[1]", "small", "3", "{"])
 def test_a_matrix_that_is_no_object_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match="input matrix"):
+    with pytest.raises(ValueError, match="must be the job's matrix"):
         matrix_values(text)
 
 
 @given(st.dictionaries(st.text(max_size=5), st.text(max_size=300), max_size=4))
 def test_keys_are_bounded_and_stay_different(matrix: dict[str, str]) -> None:
-    key = comment_key(["refunds"], matrix_values(json.dumps(matrix)))
+    key = comment_key(["refunds"], matrix_values(json.dumps(matrix)).items())
     assert len(key) <= MAX_KEY
     longer = {**matrix, "added": "x" * 300}
-    assert comment_key(["refunds"], matrix_values(json.dumps(longer))) != key or longer == matrix
+    assert comment_key(["refunds"], matrix_values(json.dumps(longer)).items()) != key or longer == matrix
 
 
 def test_a_long_key_ends_in_a_hash_of_the_whole() -> None:

@@ -173,7 +173,6 @@ def test_addresses_follow_the_server() -> None:
     assert read.api_url == "https://git.example/api/v3"
     assert read.run_url == "https://git.example/octocat/hello/actions/runs/30433700/attempts/1"
     assert read.blob_url == f"https://git.example/octocat/hello/blob/{HEAD}"
-    assert read.commit_url(BASE) == f"https://git.example/octocat/hello/commit/{BASE}"
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,8 @@ def test_an_annotation_is_bounded() -> None:
 def test_nothing_printed_from_outside_is_obeyed(texts: list[str]) -> None:
     stream = io.StringIO()
     for text in texts:
-        commands.print_foreign(stream, text)
+        with commands.commands_stopped(stream):
+            stream.write(text)
     assert obeyed(stream.getvalue()) == []
 
 
@@ -124,7 +125,8 @@ def test_commands_are_allowed_again_after_a_fault() -> None:
 def test_the_word_that_ends_a_stop_is_another_each_time() -> None:
     stream = io.StringIO()
     for _ in range(20):
-        commands.print_foreign(stream, "x")
+        with commands.commands_stopped(stream):
+            stream.write("x")
     assert len(set(re.findall(r"stop-commands::(\S+)", stream.getvalue()))) == 20
 
 

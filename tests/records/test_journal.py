@@ -183,6 +183,13 @@ def test_nothing_supersedes_a_verdict(path: Path, first: Any, second: Trial) -> 
     assert problem.message == "trial 1 of case 'a' is there twice; only an error may be superseded"
 
 
+def test_what_a_superseded_error_cost_was_spent_all_the_same(path: Path) -> None:
+    costly = msgspec.structs.replace(crashed(), cost=0.25)
+    opened = open_run(written(path, HEADER, costly, passed(cost=0.5), passed(repetition=2)))
+    assert opened.spent == 0.75
+    assert open_run(written(path, HEADER, passed())).spent is None
+
+
 def test_a_superseded_error_is_not_counted_twice(path: Path) -> None:
     with Journal.create(path, HEADER) as journal:
         journal.append(crashed())

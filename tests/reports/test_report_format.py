@@ -59,6 +59,10 @@ def test_intervals_read_as_in_the_guides(passed: int, n: int, text: str, width: 
     assert fmt.width_points(high - low) == width
 
 
+def test_no_interval_looks_like_an_arrow() -> None:
+    assert fmt.interval((0.949, 0.9996)) == "95% to >99%"
+
+
 def test_an_interval_that_is_not_known_is_a_dash() -> None:
     assert fmt.interval(None) == "-"
     assert fmt.width_points(None) == "-"

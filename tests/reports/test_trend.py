@@ -37,6 +37,11 @@ def test_rates_stand_with_their_intervals_newest_first() -> None:
     assert lines[5].startswith("| 2026-03-01 |")
 
 
+def test_one_run_is_no_line_of_blocks() -> None:
+    assert trend_lines(with_points(point(0.95)), 0) == ["Last run of the default branch: 95.0%."]
+    assert trend_lines(with_points(point(None)), 0) == ["Last run of the default branch: no pass rate."]
+
+
 def test_comment_and_summary_show_it_in_their_fold() -> None:
     report = with_points(*[point(0.8, day) for day in range(1, 13)])
     for text, rows in ((render_comment(report), 5), (render_summary(report), 10)):

@@ -15,7 +15,6 @@ from repeat_eval.statistics.planner import (
     min_all_pass_n,
     min_decisive_n,
     minimal_detectable_difference,
-    repeats_for_difference,
     within_case_variance,
 )
 
@@ -70,13 +69,6 @@ def test_more_repeats_and_more_cases_see_smaller_differences(variance: float, ca
     assert minimal_detectable_difference(cases + 1, n, n, variance) < here
 
 
-@given(st.floats(0.01, 1), st.integers(1, 500), st.floats(0, 0.5))
-def test_repeats_for_a_difference_are_the_fewest_that_see_it(difference: float, cases: int, variance: float) -> None:
-    n = repeats_for_difference(difference, cases, variance)
-    assert minimal_detectable_difference(cases, n, n, variance) <= difference + 1e-9
-    assert n == 1 or minimal_detectable_difference(cases, n - 1, n - 1, variance) > difference - 1e-9
-
-
 @pytest.mark.parametrize(
     ("cases", "n", "points"), [(20, 5, 12.9), (20, 10, 8.0), (50, 5, 6.9), (100, 5, 4.5), (100, 10, 3.0)]
 )
@@ -96,8 +88,6 @@ def test_variance_of_trials_is_the_unbiased_one_and_ignores_single_trials() -> N
         lambda: minimal_detectable_difference(5, 5, 5, 0.6),
         lambda: minimal_detectable_difference(5, 5, 5, 0.1, alpha=0),
         lambda: minimal_detectable_difference(5, 5, 5, 0.1, power=0.3),
-        lambda: repeats_for_difference(0, 5, 0.1),
-        lambda: repeats_for_difference(0.1, 0, 0.1),
         lambda: min_decisive_n(Fraction(3, 2)),
     ],
 )

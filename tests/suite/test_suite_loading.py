@@ -174,7 +174,8 @@ def test_a_target_can_be_written_in_one_text(load: Load, written: str, kind: str
 
 
 def test_a_target_option_that_is_none_is_refused() -> None:
-    with pytest.raises(UserError, match=r"--target: .*must be python:module:function, command:LINE, or a URL"):
+    kinds = r"python:module:function, command:LINE, model:provider:name, or a URL"
+    with pytest.raises(UserError, match=rf"--target: .*must be {kinds}"):
         target_from_text("agent.answer")
 
 

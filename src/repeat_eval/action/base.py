@@ -8,12 +8,12 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from repeat_eval.errors import RepeatEvalError
 from repeat_eval.targets.run_as import RunAs
+from repeat_eval.targets.scratch import new_folder
 
 FETCH_SECONDS = 300.0
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
@@ -46,7 +46,7 @@ def fetched_base(
     if not _SHA.match(commit):
         raise NoBase(f"{commit[:60]!r} is no commit")
     # The name of the folder must not tell the sides apart: code that looks at its own path would behave differently.
-    place = Path(tempfile.mkdtemp(prefix="repeat-eval-"))
+    place = new_folder()
     try:
         folder = place / "checkout"
         plain = _git_environment(environ)

@@ -1,19 +1,30 @@
 """`mode: command`: somebody wrote `/repeat-eval …` on a pull request.
 
 Nothing of the pull request is checked out or run here. Who asks must be allowed to write to the repository, as GitHub
-says; then the pull request's own run is run again by GitHub, with the commit and the rights that it had before.
+says; then the pull request's own run is run again by GitHub, with the commit and the rights that it had before. What
+it is to look at stands in a note in our own comment.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from repeat_eval.action.answered import Answered
 from repeat_eval.action.job import Job
 from repeat_eval.errors import ExitCode, UserError
 from repeat_eval.github.errors import GitHubError
 from repeat_eval.github.marker import Marker, find_marker
-from repeat_eval.github.request_note import RequestNote, find_note, with_note
+from repeat_eval.github.request_note import (
+    MAX_PATTERN,
+    MAX_PATTERNS,
+    MAX_TRIALS,
+    RequestNote,
+    find_note,
+    with_note,
+)
 from repeat_eval.reports.escape import markdown_code, terminal
 
 if TYPE_CHECKING:
@@ -28,11 +39,24 @@ _MAY_ASK = frozenset({"admin", "write"})
 _BOT = "github-actions[bot]"
 _COMMENT_LIMIT = 65_536
 
-HELP = f"""`{WORD} rerun` runs the whole suite again on this commit, with fresh trials on both sides, \
-at most {FURTHER_LOOKS} times a commit.
+_MAX_LINE = 4000
+_TRIALS = re.compile(r"[xX]([1-9][0-9]{0,5})")
+
+HELP = f"""`{WORD} rerun` looks at this commit again, with fresh trials on both sides: after a red result at what it \
+blames, otherwise at the cases to watch; at most {FURTHER_LOOKS} times a commit.
+`{WORD} rerun case NAME "OTHER NAME" refund_* x30` looks at these cases with 30 trials a side: at most {MAX_PATTERNS} \
+names or patterns, at most {MAX_TRIALS} trials. After a red result everything it blames is looked at, whatever is named.
 `{WORD} help` shows this.
 
 Only those who may write to this repository are answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """A further look that somebody asks for: at these cases or patterns, with so many trials a side."""
+
+    cases: tuple[str, ...] = ()
+    trials: int | None = None
 
 
 class Refused(Exception):
@@ -59,11 +83,11 @@ def answer_command(job: Job) -> Answered:
         # No answer on the pull request: whoever can comment could make us comment.
         job.log.notice(f"Nothing was done: {terminal(comment.author, 60)} may not write to this repository")
         return Answered(ExitCode.PASSED)
-    if asked != "rerun":
+    if not isinstance(asked, Rerun):
         client.create_comment(comment.number, HELP)
         return Answered(ExitCode.PASSED)
     try:
-        run = _rerun(client, comment)
+        run = _rerun(client, comment, asked)
     except Refused as refused:
         job.log.notice(f"Nothing was run: {refused}")
         client.create_comment(comment.number, f"`{WORD} rerun`: {refused}")
@@ -72,15 +96,39 @@ def answer_command(job: Job) -> Answered:
     return Answered(ExitCode.PASSED)
 
 
-def parse(body: str) -> Literal["rerun", "help"] | None:
-    """What a comment asks for in its first line; None when it is no command. Whatever is not known asks for help."""
-    words = body.lstrip("\ufeff").partition("\n")[0].split()
-    if not words or words[0] != WORD:
+def parse(body: str) -> Rerun | str | None:
+    """What a comment asks for in its first line; None when it is no command. Whatever is not known asks for `help`."""
+    line = body.lstrip("\ufeff").partition("\n")[0].strip()
+    if line.split(maxsplit=1)[:1] != [WORD]:
         return None
-    return "rerun" if words[1:] == ["rerun"] else "help"
+    try:
+        words = shlex.split(line[:_MAX_LINE], comments=False)[1:]
+    except ValueError:  # a quote that is not closed
+        return "help"
+    if not words or words[0] != "rerun" or len(line) > _MAX_LINE:
+        return "help"
+    return _parsed(words[1:]) or "help"
 
 
-def _rerun(client: GitHub, comment: WrittenComment) -> WorkflowRun:
+def _parsed(words: list[str]) -> Rerun | None:
+    """`[case NAME…] [xN]`; None when it is anything else, or beyond the bounds."""
+    trials = None
+    if words and (match := _TRIALS.fullmatch(words[-1])):
+        trials = int(match[1])
+        words = words[:-1]
+        if trials > MAX_TRIALS:
+            return None
+    if not words:
+        return Rerun(trials=trials)
+    names = tuple(dict.fromkeys(word for word in words[1:] if word != "case"))
+    if words[0] != "case" or not 0 < len(names) <= MAX_PATTERNS:
+        return None
+    if any(not 0 < len(name) <= MAX_PATTERN or not name.isprintable() for name in names):
+        return None
+    return Rerun(names, trials)
+
+
+def _rerun(client: GitHub, comment: WrittenComment, asked: Rerun) -> WorkflowRun:
     """Ask GitHub to run the pull request's own run again.
 
     Raises:
@@ -89,7 +137,7 @@ def _rerun(client: GitHub, comment: WrittenComment) -> WorkflowRun:
     pull = client.pull_request(comment.number)
     if pull.state != "open":
         raise Refused("the pull request is closed.")
-    ours = _our_comments(client, comment.number)
+    ours = our_comments(client, comment.number)
     if not ours:
         raise Refused("there is no result of repeat-eval here yet.")
     current = [each for each in ours if each[1].head == pull.head_sha]
@@ -98,10 +146,18 @@ def _rerun(client: GitHub, comment: WrittenComment) -> WorkflowRun:
             f"the result here is about {markdown_code(ours[-1][1].head[:7])}, and the head has moved on to "
             f"{markdown_code(pull.head_sha[:7])}, whose own run reports by itself."
         )
-    run = _run_of(client, pull, max(marker.run for _, marker in current))
-    note = RequestNote(pull.head_sha, run.id, run.attempt + 1)
+    run, looks = _run_of(client, pull, max(marker.run for _, marker in current))
+    note = RequestNote(
+        pull.head_sha,
+        run.id,
+        run.attempt + 1,
+        look=looks + 1,
+        cases=asked.cases,
+        trials=asked.trials,
+        author=comment.author,
+    )
     noted = [each for each, marker in current if marker.run == run.id]
-    if any(find_note(each.body) == note for each in noted):
+    if any((found := find_note(each.body)) is not None and found.is_for(run.id, note.attempt) for each in noted):
         raise Refused("that was asked for already.")
     written = _write_notes(client, noted, note, comment.author)
     try:
@@ -114,7 +170,7 @@ def _rerun(client: GitHub, comment: WrittenComment) -> WorkflowRun:
     return run
 
 
-def _our_comments(client: GitHub, number: int) -> list[tuple[IssueComment, Marker]]:
+def our_comments(client: GitHub, number: int) -> list[tuple[IssueComment, Marker]]:
     """Our results on the pull request, oldest first. Anyone can copy a marker, so the author counts.
 
     Results are ours when the workflow's own bot or the token's owner wrote them; where there are none and the owner
@@ -133,8 +189,11 @@ def _our_comments(client: GitHub, number: int) -> list[tuple[IssueComment, Marke
     return [(each, marker) for each, marker in marked if (each.user_login or "").lower() in names]
 
 
-def _run_of(client: GitHub, pull: PullRequest, run_id: int) -> WorkflowRun:
+def _run_of(client: GitHub, pull: PullRequest, run_id: int) -> tuple[WorkflowRun, int]:
     """The run to be run again, if it is the pull request's own, has ended and was not looked at too often.
+
+    Returns:
+        The run, and how many further looks there were.
 
     Raises:
         Refused: it is not.
@@ -159,7 +218,7 @@ def _run_of(client: GitHub, pull: PullRequest, run_id: int) -> WorkflowRun:
         )
     if run.status != "completed":
         raise Refused("the run has not ended yet.")
-    return run
+    return run, looks
 
 
 def _write_notes(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,14 +13,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from repeat_eval.action.base import NoBase, fetched_base
+from repeat_eval.action.home import with_home
 from repeat_eval.action.job import Job, as_user
 from repeat_eval.action.kept import Kept
+from repeat_eval.action.looking import fresh_request, keeps_alpha_back, looked, looking, with_extra_looks
+from repeat_eval.action.publish import first_line
 from repeat_eval.action.setup import SetupFailed, set_up
 from repeat_eval.action.which_base import WhichBase, which_base
 from repeat_eval.analysis.history import with_history
 from repeat_eval.analysis.report import Report
-from repeat_eval.errors import UserError
+from repeat_eval.errors import Problem, UserError
 from repeat_eval.execution.progress import Lines
+from repeat_eval.steps.bases import suite_of_base, with_settings_of
 from repeat_eval.steps.finished import Finished
 from repeat_eval.steps.recording import Recording
 from repeat_eval.steps.request import Request
@@ -27,6 +32,7 @@ from repeat_eval.steps.run_sides import BaseNotStarted
 from repeat_eval.steps.run_suite import run_suite
 from repeat_eval.steps.sides import Checkout, base_checkout, root_of
 from repeat_eval.steps.write_reports import reproduce, write_reports
+from repeat_eval.targets.scratch import new_folder
 
 if TYPE_CHECKING:
     from repeat_eval.suite.settings import Settings
@@ -49,20 +55,23 @@ class Evaluated(msgspec.Struct, frozen=True):
     reproduce: str | None
 
 
-def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept) -> Evaluated:
+def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept, suite: str) -> Evaluated:
     """Run what the inputs name, beside base where that is asked, and write the report files.
 
     Args:
         job: what is asked for. The current folder is the job's working directory.
         spec: the suite, when one is run.
-        kept: what the store holds.
+        kept: what the store holds. suite: the suite's name.
 
     Raises:
+        LooksUsedUp: this commit may not be looked at again.
+        Incomplete: somebody asked for this attempt at another commit.
         UserError: suite, settings or targets are wrong; nothing was run.
         SetupFailed: head's environment could not be made.
         NoBase: `base: run`, and there is no base.
     """
     with contextlib.ExitStack() as stack:
+        job = stack.enter_context(with_home(job))
         out = stack.enter_context(_report_folder(job))
         request = _request(job, spec, out)
         head = spec.folder if spec is not None else job.folder
@@ -76,6 +85,12 @@ def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept) -> Evaluated:
         request = msgspec.structs.replace(request, options=options, base_dir=beside, base_missing=note)
         if checkout is None:
             request = _with_stored_base(job, request, wanted, kept)
+        deciding = _deciding(request, spec, checkout)
+        if checkout is not None and keeps_alpha_back(job, beside=job.inputs.base in _BESIDE):
+            request = msgspec.structs.replace(request, options=with_extra_looks(request.options, deciding))
+        look = looking(job, request, deciding, suite)
+        if look is not None and look.plan is not None:
+            request = fresh_request(request, deciding, look.plan)
         try:
             finished = _run(job, request, spec)
         except BaseNotStarted as error:
@@ -87,13 +102,28 @@ def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept) -> Evaluated:
             request = _with_stored_base(job, request, wanted, kept)
             finished = _run(job, request, spec)
         report = with_history(finished.report, kept.runs)
-        origin = msgspec.structs.replace(report.provenance, attempt=job.context.run_attempt)
+        attempt = job.context.run_attempt
+        report = looked(report, look, attempt=attempt, text=first_line(report, job.base_name))
+        origin = msgspec.structs.replace(
+            report.provenance,
+            attempt=attempt,
+            run=job.context.run_id,
+            head=job.context.head_sha,
+            key=kept.key,
+        )
         report = msgspec.structs.replace(report, warnings=(*report.warnings, *kept.warnings), provenance=origin)
         if checkout is not None:
             # The folder is gone by the time somebody reads it; the commit is not.
             request = msgspec.structs.replace(request, base_dir=None, base_ref=checkout.commit)
         write_reports(report, request, trials=finished.recording.trials)
         return Evaluated(report, finished.recording, reproduce(report, request))
+
+
+def _deciding(request: Request, spec: SuiteSpec | None, checkout: Checkout | None) -> SuiteSpec | None:
+    """The suite whose settings hold: head's, or with `settings-from: base` head's cases under base's settings."""
+    if spec is None or checkout is None or request.settings_from != "base":
+        return spec
+    return with_settings_of(spec, suite_of_base(spec, checkout, lambda text: None))
 
 
 def _wanted(job: Job) -> WhichBase | None:
@@ -134,6 +164,7 @@ def _request(job: Job, spec: SuiteSpec | None, out: Path) -> Request:
         out=out,
         fresh=True,
         name=inputs.name,
+        badge=inputs.badge,
         duplicates=inputs.duplicates,
         environ=job.user_environ,
         run_as=job.run_as,
@@ -163,7 +194,7 @@ def _report_folder(job: Job) -> Iterator[Path]:
             raise UserError("`report-dir` is a link; name a folder of its own")
         yield job.report_dir
         return
-    own = Path(tempfile.mkdtemp(prefix="repeat-eval-report-"))
+    own = new_folder()
     try:
         own.chmod(0o711)  # results of commands are written inside, by another user
         yield own
@@ -218,13 +249,19 @@ def _base(
 
 def _set_up(job: Job, head: Path, base: Checkout | None) -> str | None:
     """Make each side's environment; why there is no base when base's cannot be made."""
-    environ, setup = job.user_environ, job.inputs.setup
+    as_root = job.inputs.setup_as_root
+    if as_root and os.geteuid() != 0:
+        text = "`setup-as-root` needs the action in its container: nobody is root here"
+        raise UserError(Problem(text, "setup-as-root"))
+    make = functools.partial(
+        set_up, job.inputs.setup, environ=job.user_environ, run_as=job.run_as, as_root=as_root, say=job.log.say
+    )
     with job.log.group("repeat-eval: setup"):
-        set_up(setup, head, root_of(head), side="head", environ=environ, run_as=job.run_as, say=job.log.say)
+        make(head, root_of(head), side="head")
         if base is None:
             return None
         try:
-            set_up(setup, base.folder, base.root, side="base", environ=environ, run_as=job.run_as, say=job.log.say)
+            make(base.folder, base.root, side="base")
         except SetupFailed as error:
             if job.inputs.base == "run":
                 raise

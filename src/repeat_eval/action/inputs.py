@@ -6,19 +6,19 @@ composite action hands over `INPUT_FAIL_ON`, which shells let through. Empty mea
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
 from repeat_eval.errors import Problem, UserError
-from repeat_eval.suite.fields import found
+from repeat_eval.github.key import matrix_values
+from repeat_eval.suite.fields import Switch, found
 from repeat_eval.suite.messages import plain_message, unknown_key
 from repeat_eval.suite.settings import Settings
 
 PREFIX = "INPUT_"
-_SPELLINGS = {"interpreter": "python"}
+_SPELLINGS = {"interpreter": "python", "judge": "set"}
 """Settings whose input has another name, the one of the command line's option."""
 _OF_THE_RUNNER = frozenset({"entrypoint", "args"})
 """What `with:` may hold for any Docker action."""
@@ -28,15 +28,6 @@ _OF_MODES = {"publish": frozenset({"comment", "key", "fail_on_publish_error"}), 
 """What a mode that evaluates nothing makes use of."""
 
 
-def _switch(value: Any) -> Any:
-    words = {"true": True, "false": False}
-    if isinstance(value, str) and value.strip().lower() in words:
-        return words[value.strip().lower()]
-    if isinstance(value, bool):
-        return value
-    raise ValueError(f"must be true or false; found {found(value)}")
-
-
 def _lines(value: Any) -> Any:
     if isinstance(value, str):
         return tuple(line.strip() for line in value.splitlines() if line.strip())
@@ -44,20 +35,9 @@ def _lines(value: Any) -> Any:
 
 
 def _matrix(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        read = json.loads(value)
-    except (ValueError, RecursionError):
-        raise ValueError(f"must be the job's matrix as JSON; found {found(value)}") from None
-    if read is None:
-        return {}
-    if not isinstance(read, dict):
-        raise ValueError(f"must be the job's matrix as a JSON object; found {found(value)}")
-    return {str(name): part if isinstance(part, str) else json.dumps(part) for name, part in read.items()}
+    return matrix_values(value) if isinstance(value, str) else value
 
 
-Switch = Annotated[bool, BeforeValidator(_switch)]
 Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
 
 
@@ -88,6 +68,11 @@ class Inputs(Settings):
         "auto",
         description="`auto`: each side's own environment from its own lock file (`uv.lock`, `requirements.txt`); "
         "`none`; or a shell command that is run once per side.",
+    )
+    setup_as_root: Switch = Field(
+        False,
+        description="In the container, run `setup` as root, for instance to install system packages. It runs the pull "
+        "request's choice with the rights of the action itself, which holds the token.",
     )
     only_when_changed: Lines = Field(
         (), description="Patterns of paths, one a line; when no changed file matches, nothing is evaluated."
@@ -123,7 +108,9 @@ class Inputs(Settings):
     store_branch: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$")] = (
         Field("repeat-eval-store", description="Name of that branch. It must hold nothing else.")
     )
-    badge: Switch = Field(False, description="Write badges into the store.")
+    badge: Switch = Field(
+        False, description="Write badges into the report folder, and with `store: write` into the store."
+    )
     fail_on_publish_error: Switch = Field(
         False,
         description="A comment, check, status or store that could not be written makes a green step red (exit code 4).",
@@ -208,7 +195,7 @@ def _together(inputs: Inputs) -> list[Problem]:
         "suite": {"name": "the suite file has a name, or is one"},
         "command": dict.fromkeys(("target", "case", "tag"), "what runs the cases decides about them")
         | {"settings_from": "there is no suite file to take them from"},
-        "results": dict.fromkeys(("target", "case", "tag", "setup"), "nothing is run")
+        "results": dict.fromkeys(("target", "case", "tag", "setup", "setup_as_root"), "nothing is run")
         | {"settings_from": "there is no suite file to take them from"},
     }
     for field, reason in without_effect.get(way or "", {}).items():
@@ -219,8 +206,8 @@ def _together(inputs: Inputs) -> list[Problem]:
         problems.append(Problem("`base: run` does nothing with `results`: nothing is run; give base's results", "base"))
     if inputs.base == "stored" and inputs.store == "off":
         problems.append(Problem("`base: stored` needs `store: read` or `store: write`", "base"))
-    if inputs.badge and inputs.store != "write":
-        problems.append(Problem("`badge` needs `store: write`: badges are kept there", "badge"))
+    if inputs.setup_as_root and inputs.setup == "none":
+        problems.append(Problem("`setup-as-root` does nothing with `setup: none`", "setup-as-root"))
     if (inputs.require is None) != (inputs.margin is None):
         problems.append(Problem("`require: non-inferior` and `margin` go together", "require"))
     problems += [

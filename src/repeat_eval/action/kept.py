@@ -33,7 +33,7 @@ class Kept:
 
     def __init__(self, job: Job, suite: str) -> None:
         self._job = job
-        self._key = comment_key([suite], sorted(job.inputs.matrix.items()), job.inputs.key)
+        self.key = comment_key([suite], sorted(job.inputs.matrix.items()), job.inputs.key)
         self.troubles: list[str] = []
         self.warnings: list[str] = []
 
@@ -49,7 +49,7 @@ class Kept:
         from repeat_eval.github.store import load
 
         try:
-            return load(job.client, self._key, branch=job.inputs.store_branch).runs
+            return load(job.client, self.key, branch=job.inputs.store_branch).runs
         except RepeatEvalError as error:
             self._trouble("the store was not read", error)
             return ()
@@ -106,7 +106,7 @@ class Kept:
                 run=job.context.run_id,
                 attempt=job.context.run_attempt,
             )
-            saved = save(job.client, job.context, run, self._key, branch=job.inputs.store_branch, files=files)
+            saved = save(job.client, job.context, run, self.key, branch=job.inputs.store_branch, files=files)
         except RepeatEvalError as error:
             self._trouble("the store was not written", error)
         except msgspec.ValidationError as error:

@@ -14,6 +14,7 @@ from repeat_eval.action.outputs import outputs_of, outputs_without_report
 from repeat_eval.errors import ExitCode, Incomplete, RepeatEvalError, UserError
 
 if TYPE_CHECKING:
+    from repeat_eval.action.looking import LooksUsedUp
     from repeat_eval.action.publish import Surfaces
     from repeat_eval.analysis.report import Report
     from repeat_eval.suite.spec import SuiteSpec
@@ -90,7 +91,7 @@ def _run(job: Job) -> int:
     surfaces = Surfaces(job)
     with surfaces.opened():
         skipped = _not_evaluated(job, spec, surfaces)
-        code = _evaluated(job, spec, surfaces) if skipped is None else skipped
+        code = _looked_at(job, spec, surfaces) if skipped is None else skipped
     if code == ExitCode.PASSED and surfaces.troubles and job.inputs.fail_on_publish_error:
         code = ExitCode.PUBLISHING_FAILED
     return code
@@ -139,14 +140,25 @@ def _not_evaluated(job: Job, spec: SuiteSpec | None, surfaces: Surfaces) -> Exit
     return code
 
 
+def _looked_at(job: Job, spec: SuiteSpec | None, surfaces: Surfaces) -> int:
+    """The exit code of the evaluation, or of the looks before it where this commit may not be looked at again."""
+    from repeat_eval.action.looking import LooksUsedUp
+
+    try:
+        return _evaluated(job, spec, surfaces)
+    except LooksUsedUp as used_up:
+        return _not_looked_again(job, surfaces, used_up)
+
+
 def _evaluated(job: Job, spec: SuiteSpec | None, surfaces: Surfaces) -> int:
     from repeat_eval.action.evaluate import evaluate
     from repeat_eval.action.kept import Kept
     from repeat_eval.action.publish import first_line
 
-    kept = Kept(job, _suite_name(job, spec))
+    suite = _suite_name(job, spec)
+    kept = Kept(job, suite)
     try:
-        done = evaluate(job, spec, kept)
+        done = evaluate(job, spec, kept, suite)
     finally:
         _take_back_command_files(job.environ, job.log)
     _show(job, done.report)
@@ -161,6 +173,15 @@ def _evaluated(job: Job, spec: SuiteSpec | None, surfaces: Surfaces) -> int:
         job.log.error(line)
     else:
         job.log.say(line)
+    return code
+
+
+def _not_looked_again(job: Job, surfaces: Surfaces, used_up: LooksUsedUp) -> ExitCode:
+    """Nothing is run, and the comment stays: it tells what the looks before this one found."""
+    code = used_up.exit_code
+    (job.log.notice if code == ExitCode.PASSED else job.log.error)(f"Not evaluated: {used_up}")
+    surfaces.not_evaluated(str(used_up), green=code == ExitCode.PASSED, comment=False)
+    surfaces.outputs(outputs_without_report(NOT_EVALUATED, code))
     return code
 
 

@@ -77,9 +77,13 @@ class Surfaces:
             )
 
         from repeat_eval.github.comment import worth_a_comment
+        from repeat_eval.github.look_data import pack_looks
 
         self._summary(lambda room: body(room, room))
-        self._comment(report.suite, body, worth_it=worth_a_comment(job.inputs.comment, [report]))
+        looks = pack_looks(report.looks)
+        if report.looks and not looks:
+            job.log.say("comment: no room to keep what this look found; a further look then runs the whole suite")
+        self._comment(report.suite, body, worth_it=worth_a_comment(job.inputs.comment, [report]), looks=looks)
         if self._check is not None:
             from repeat_eval.github.annotations import annotations_of
             from repeat_eval.github.checks import CONCLUSIONS
@@ -91,12 +95,16 @@ class Surfaces:
 
         self._status(STATES[report.verdict], first_line(report, job.base_name))
 
-    def not_evaluated(self, sentence: str, *, green: bool) -> None:
-        """The same surfaces when nothing was run on purpose; `sentence` goes on from "Not evaluated:"."""
+    def not_evaluated(self, sentence: str, *, green: bool, comment: bool = True) -> None:
+        """The same surfaces when nothing was run on purpose; `sentence` goes on from "Not evaluated:".
+
+        Without `comment` the comment stays as it is.
+        """
         line = f"### {'⚪' if green else '⚠️'} Not evaluated: {markdown(sentence)}\n"
         self._summary(lambda room: line)
         name = self._job.inputs.suite or self._job.inputs.name or "command"
-        self._comment(Path(name).stem, lambda characters, size: line, worth_it=self._job.inputs.comment == "always")
+        if comment:
+            self._comment(Path(name).stem, lambda characters, size: line, worth_it=self._job.inputs.comment == "always")
         if self._check is not None:
             title = f"Not evaluated: {sentence}"
             self._check.complete("success" if green else "failure", title, lambda limit: line)
@@ -121,7 +129,7 @@ class Surfaces:
         except OSError as error:
             self._trouble(f"the job summary was not written: {error.strerror}")
 
-    def _comment(self, suite: str, body: BodyOf, *, worth_it: bool) -> None:
+    def _comment(self, suite: str, body: BodyOf, *, worth_it: bool, looks: str = "") -> None:
         job = self._job
         if job.inputs.comment == "off" or job.context.number is None:
             return
@@ -140,6 +148,7 @@ class Surfaces:
             attempt=job.context.run_attempt,
             mode=job.inputs.comment,
             worth_it=worth_it,
+            looks=looks,
         )
         self.comment_url = published.url or ""
         if published.action == "failed":

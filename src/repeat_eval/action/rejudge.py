@@ -148,6 +148,9 @@ def _base(report: Report, comparison: Comparison) -> Base | None:
     ]
     known = {plan.id for plan in plans}
     plans += [CasePlan(id=case, asked=1) for case in dict.fromkeys(comparison.removed) if case not in known]
+    # A stored base is not compared in cases that changed since; they are no new ones.
+    left_out = [case.id for case in report.case_reports if case.id in changed - known]
+    plans += [CasePlan(id=case, asked=1, case_fingerprint="base") for case in left_out]
     trials = [trial for case in comparison.cases for trial in _trials(case.id, case.base, case.base.duration)]
     header = RunHeader(
         suite=report.suite[:_NAME],

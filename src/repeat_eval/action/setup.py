@@ -23,6 +23,8 @@ SETUP_SECONDS = 1800.0
 _LOCKS = ("uv.lock", "requirements.txt")
 _NOT_READ = ("poetry.lock", "Pipfile.lock", "pdm.lock", "environment.yml")
 _LAST_LINES = 15
+_TOLD_LINES, _TOLD = 5, 600
+"""Lines and characters of what a command that failed printed last, in the one error that is told of it."""
 
 
 class SetupFailed(RepeatEvalError):
@@ -38,6 +40,7 @@ def set_up(
     environ: Mapping[str, str],
     run_as: RunAs | None,
     say: Callable[[str], None],
+    as_root: bool = False,
 ) -> None:
     """Make the environment of one side.
 
@@ -46,13 +49,20 @@ def set_up(
         folder: where the suite stands, or where the command runs. root: the root of the side's checkout.
         side: `head` or `base`, for messages.
         environ: what the command inherits, less what children must not see.
-        run_as: the user that it runs as; None for our own.
+        run_as: the user that it runs as, and that what it makes belongs to; None for our own.
         say: takes a line about what is done.
+        as_root: it runs as ourselves, and what it made is given to `run_as` afterwards.
 
     Raises:
         SetupFailed: a command failed, or what is needed is not there.
     """
     if setup == "none":
+        return
+    if as_root and run_as is not None:
+        try:
+            set_up(setup, folder, root, side=side, environ=environ, run_as=None, say=say)
+        finally:
+            run_as.give(root)
         return
     if setup != "auto":
         _run([["sh", "-e", "-c", setup]], folder, side=side, environ=environ, run_as=run_as, say=say)
@@ -66,7 +76,8 @@ def set_up(
     if lock.name in _NOT_READ:
         say(f"{side}: {lock.name} is there, which `setup: auto` does not install from; give a command as `setup`")
         return
-    commands = commands_for(lock, folder / ENVIRONMENT, uv=shutil.which("uv", path=environ.get("PATH")))
+    uv, python = (shutil.which(name, path=environ.get("PATH")) for name in ("uv", "python3"))
+    commands = commands_for(lock, folder / ENVIRONMENT, uv=uv, python=python)
     extra = {"UV_PROJECT_ENVIRONMENT": str(folder / ENVIRONMENT)}
     say(f"{side}: an environment from {lock.relative_to(root)}")
     _run(commands, lock.parent, side=side, environ={**environ, **extra}, run_as=run_as, say=say)
@@ -84,8 +95,10 @@ def find_lock(folder: Path, root: Path) -> Path | None:
     return None
 
 
-def commands_for(lock: Path, environment: Path, *, uv: str | None) -> list[list[str]]:
+def commands_for(lock: Path, environment: Path, *, uv: str | None, python: str | None = None) -> list[list[str]]:
     """The commands that make `environment` from a lock file, to be run beside the lock file.
+
+    `uv` and `python` are where these programs are, if they are; without uv our own Python stands for one that is not.
 
     Raises:
         SetupFailed: only uv can do it, and there is none.
@@ -96,12 +109,12 @@ def commands_for(lock: Path, environment: Path, *, uv: str | None) -> list[list[
                 "uv.lock is there and uv is not; install uv in a step before, or give a command as `setup`"
             )
         return [[uv, "sync", "--frozen"]]
-    python = str(environment / "bin" / "python")
+    own = str(environment / "bin" / "python")
     if uv is not None:
-        install = [uv, "pip", "install", "--quiet", "--python", python, "-r", lock.name]
+        install = [uv, "pip", "install", "--quiet", "--python", own, "-r", lock.name]
         return [[uv, "venv", "--quiet", str(environment)], install]
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", lock.name]
-    return [[shutil.which("python3") or sys.executable, "-m", "venv", str(environment)], install]
+    install = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", lock.name]
+    return [[python or sys.executable, "-m", "venv", str(environment)], install]
 
 
 def _run(
@@ -137,5 +150,5 @@ def _run(
         for line in last:
             say(f"  {line}")
         if done.returncode:
-            end = last[-1].strip() if last else "it printed nothing"
+            end = " ".join(line.strip() for line in last[-_TOLD_LINES:])[-_TOLD:] or "it printed nothing"
             raise SetupFailed(f"the setup of {side} failed (exit code {done.returncode}): {end}")

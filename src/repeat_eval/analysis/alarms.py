@@ -131,7 +131,7 @@ def compare(rows: Sequence[Row], error_rows: Sequence[Row], rules: Rules) -> set
         error_rows: the same with trials that gave a verdict among attempted ones; empty without errors.
         rules: alpha, minimum effect and margin.
     """
-    alpha = exact(rules.alpha)
+    alpha = rules.spent_alpha
     any_error = any(row[0] < row[1] or row[2] < row[3] for row in error_rows)
     suite_level, error_level = blocking_levels(alpha, any_error=any_error)
     both = [row for row in rows if row[1] and row[3]]

@@ -9,7 +9,7 @@ from repeat_eval.analysis.report import BaseSource, Comparison, Provenance, Reas
 from repeat_eval.analysis.rules import Rules
 from repeat_eval.analysis.sides import plans_of, trials_by_case
 from repeat_eval.analysis.suite_figures import in_order, suite_reasons, suite_verdict, totals_of
-from repeat_eval.analysis.warnings import evidence_warnings, identical_outputs, settings_warnings
+from repeat_eval.analysis.warnings import REPLAYED, evidence_warnings, identical_outputs, settings_warnings
 from repeat_eval.errors import ExitCode
 from repeat_eval.records.run import Run, RunHeader
 
@@ -34,7 +34,6 @@ def analyse(
     base_source: BaseSource | None = None,
     base_missing: str | None = None,
     base_written: RunHeader | None = None,
-    gate_stored: bool = False,
 ) -> Report:
     """Analyse one run, and compare it with base if there is one.
 
@@ -48,7 +47,6 @@ def analyse(
         base_source: where base comes from.
         base_missing: why there is no base, when one was looked for; the report then says so.
         base_written: what base's own suite asks for, where base was run by head's, to tell how head changes its gate.
-        gate_stored: a stored base may block.
     """
     header = run.header
     by_case = trials_by_case(run.trials)
@@ -59,20 +57,16 @@ def analyse(
         # Imported where used: a run without a base starts quicker without it.
         from repeat_eval.analysis.joining import compared_with
 
-        joined = compared_with(
-            base, run, cases, by_case, rules, source=base_source, written=base_written, gate_stored=gate_stored
-        )
+        joined = compared_with(base, run, cases, by_case, rules, source=base_source, written=base_written)
         comparison, excused, compared = joined.comparison, joined.excuses, list(joined.warnings)
     elif base_missing is not None:
-        comparison = Comparison(verdict="not comparable", text=base_missing, alpha=rules.alpha)
+        comparison = Comparison(verdict="not comparable", text=base_missing, alpha=rules.spent_alpha_text)
         compared = [f"not compared with base: {base_missing}"]
     reasons = suite_reasons(cases, totals, rules, excuses=excused)
     if comparison is not None or rules.no_base == "incomplete":
         from repeat_eval.analysis import comparison_gates
 
-        reasons[:0] = comparison_gates.reasons(
-            comparison, rules, mode=header.source, missing=base_missing, gate_stored=gate_stored
-        )
+        reasons[:0] = comparison_gates.reasons(comparison, rules, mode=header.source, missing=base_missing)
     if not run.complete:
         stopped = run.footer.stopped if run.footer else None
         text = f"{_STOPPED[stopped]} after {totals.trials} of {totals.asked} trials; --resume goes on"
@@ -82,6 +76,7 @@ def analyse(
     reasons = in_order(reasons)
     verdict = suite_verdict(reasons)
     warnings = [
+        *([REPLAYED] if header.replayed else []),
         *compared,
         *run.warnings,
         *header.warnings,
@@ -100,6 +95,7 @@ def analyse(
         totals=totals,
         case_reports=cases,
         comparison=comparison,
+        replayed=header.replayed,
         settings=dict(settings or {}),
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance(

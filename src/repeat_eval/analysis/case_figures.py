@@ -47,6 +47,7 @@ def case_report(plan: CasePlan, trials: Sequence[Trial], rules: Rules) -> CaseRe
     verdict, text = judge(Counts(passed, failed, errors, skipped, missing), threshold, gate)
     durations = [trial.duration for trial in ordered if trial.duration is not None]
     costs = [trial.cost for trial in ordered if trial.cost is not None]
+    judging = [trial.judge_cost for trial in ordered if trial.judge_cost is not None]
     not_passed = [trial for trial, letter in zip(ordered, letters, strict=True) if letter in "FE"]
     return CaseReport(
         id=plan.id,
@@ -67,6 +68,7 @@ def case_report(plan: CasePlan, trials: Sequence[Trial], rules: Rules) -> CaseRe
         checks=_check_figures(ordered),
         duration=_duration_figures(durations),
         cost=math.fsum(costs) if costs else None,
+        judge_cost=math.fsum(judging) if judging else None,
         tokens=_mean_tokens(ordered),
         turns=_mean([float(trial.turns) for trial in ordered if trial.turns is not None]),
         retried=len([trial for trial in ordered if trial.attempts is not None and trial.attempts > 1]),

@@ -15,7 +15,7 @@ from repeat_eval.analysis.decision import decide
 from repeat_eval.analysis.gate_changes import gate_changes
 from repeat_eval.analysis.latency import cost_change, duration_change, error_change
 from repeat_eval.analysis.report import BaseSource, CaseReport, Comparison, Interval, NewCases, Side, SideOfCase
-from repeat_eval.analysis.rules import Rules, exact
+from repeat_eval.analysis.rules import Rules
 from repeat_eval.analysis.sides import Means, OneSide, plans_of, side_of_base, side_of_head, trials_by_case
 from repeat_eval.records.run import CasePlan, Run, RunHeader
 from repeat_eval.records.trial import Trial
@@ -75,13 +75,15 @@ def compare_with_report(
 
 def not_comparable(text: str, rules: Rules) -> Comparison:
     """A comparison that could not be made, with the reason."""
-    return Comparison(verdict="not comparable", text=text, alpha=rules.alpha)
+    return Comparison(verdict="not comparable", text=text, alpha=rules.spent_alpha_text)
 
 
 def why_not_comparable(base: OneSide, head: OneSide) -> str | None:
     """Why two sides cannot be compared, in one sentence without a final stop; None when they can."""
     if base.header.suite != head.header.suite:
         return f"base is a run of another suite: {base.header.suite!r}, and head is {head.header.suite!r}"
+    if base.header.replayed and head.header.replayed:
+        return "both sides are recordings of old responses: neither side's code ran"
     shared = [case for case in head.cases if case in base.cases]
     if not shared:
         return "base and head have no case in common"
@@ -104,7 +106,8 @@ def compare_sides(
 ) -> Comparison:
     """Compare two sides; see `Comparison` for what comes out.
 
-    Only cases with verdicts on both sides enter the tests and the rates; errors are compared apart.
+    Only cases with verdicts on both sides enter the tests and the rates; errors are compared apart. A stored base
+    cannot be run again with head's checks: of its cases, those that asked for something else are left out.
 
     Args:
         base: the side compared against. head: the side under test.
@@ -117,14 +120,20 @@ def compare_sides(
         return not_comparable(reason, rules)
     plans = {plan.id: plan for plan in head.header.cases} if plans is None else plans
     shared = [case for case in head.cases if case in base.cases]
+    changed = _changed(base.header, plans, shared)
+    if source == "stored":
+        left_out = frozenset(changed)
+        shared = [case for case in shared if case not in left_out]
+        reason = _otherwise_set(base, head, shared, rules)
+        if reason is not None:
+            return not_comparable(reason, rules)
     judged = [case for case in shared if base.cases[case].verdicts and head.cases[case].verdicts]
     base_counts = [(base.cases[case].passed, base.cases[case].verdicts) for case in judged]
     head_counts = [(head.cases[case].passed, head.cases[case].verdicts) for case in judged]
     rows = [(*one, *other) for one, other in zip(base_counts, head_counts, strict=True)]
-    alpha = float(exact(rules.alpha))
+    alpha = float(rules.spent_alpha)
     decision = decide(rows, alpha)
     added, removed = _apart(base, head)
-    changed = _changed(base.header, plans, shared)
     cases = compare_cases(
         shared, base.cases, head.cases, decision, alpha=alpha, changed=frozenset(changed), position=_positions(judged)
     )
@@ -156,7 +165,7 @@ def compare_sides(
         errors=error_change((base.cases[case], head.cases[case]) for case in shared),
         duration=duration_change(pairs),
         cost=cost_change(pairs),
-        alpha=rules.alpha,
+        alpha=rules.spent_alpha_text,
         cases=cases,
         gate_changes=gate_changes(base.header, head.header),
     )
@@ -213,12 +222,24 @@ def _changed(base: RunHeader, plans: Mapping[str, CasePlan], shared: Sequence[st
     )
 
 
+def _otherwise_set(base: OneSide, head: OneSide, shared: Sequence[str], rules: Rules) -> str | None:
+    """Why a stored base says nothing about head, though both have the same cases; None when it does."""
+    counted = base.header.settings.get("count_as_failed")
+    if isinstance(counted, list | tuple) and set(counted) != rules.count_as_failed:
+        one, other = (", ".join(sorted(kinds)) or "none" for kinds in (counted, rules.count_as_failed))
+        return f"base was stored with count_as_failed {one}, and head has {other}: their counts mean different things"
+    if not any(base.cases[case].verdicts and head.cases[case].verdicts for case in shared):
+        return "the cases with a verdict on both sides all changed input or checks since base was stored"
+    return None
+
+
 def _side(
     side: OneSide, shared: Sequence[str], counts: Sequence[Count], rate: RateInterval, source: BaseSource | None
 ) -> Side:
     rerun = rerun_interval(counts)
     cases = [side.cases[case] for case in shared]
     costs = [case.cost for case in cases if case.cost is not None]
+    judging = [case.judge_cost for case in cases if case.judge_cost is not None]
     return Side(
         pass_rate=rate.rate,
         interval=(rate.low, rate.high),
@@ -233,6 +254,7 @@ def _side(
         pass_hat_k=_mean_pass_hat_k(counts),
         duration=_mean_duration(cases),
         cost=math.fsum(costs) if costs else None,
+        judge_cost=math.fsum(judging) if judging else None,
         commit=side.header.commit,
         source=source,
         started=side.header.started,

@@ -32,7 +32,6 @@ def reasons(
     *,
     mode: RunSource = "suite",
     missing: str | None = None,
-    gate_stored: bool = False,
 ) -> list[Reason]:
     """Every reason that a comparison gives, in the order in which people should read them.
 
@@ -41,7 +40,6 @@ def reasons(
         rules: which regressions block, and what a missing base and removed cases mean.
         mode: how head's run was made; it decides about removed cases where the rules do not.
         missing: why there is no base.
-        gate_stored: a stored base may block; otherwise what it shows is said and does not.
     """
     if comparison is None or comparison.verdict == "not comparable":
         return _without_base(comparison, rules, missing)
@@ -52,7 +50,7 @@ def reasons(
         *_non_inferiority(comparison, rules),
     ]
     stored = comparison.base is not None and comparison.base.source == "stored"
-    if stored and not gate_stored:
+    if stored and not rules.gate_stored:
         found = [_softened(reason) for reason in found]
     return [*found, *_removed(comparison, rules, mode)]
 
@@ -71,7 +69,10 @@ def excuses(base: OneSide, cases: Sequence[CaseReport], comparison: Comparison, 
         return {}
     gone = frozenset(comparison.removed)
     head = {case.id for case in cases}
-    own = [side for case, side in base.cases.items() if (case in head or case in gone) and side.verdicts]
+    stored = comparison.base is not None and comparison.base.source == "stored"
+    left_out = frozenset(comparison.changed) if stored else frozenset()
+    taken = (head | gone) - left_out
+    own = [side for case, side in base.cases.items() if case in taken and side.verdicts]
     found: dict[tuple[ReasonGate, str | None], str] = {}
     alpha = float(exact(comparison.alpha))
     for case in comparison.cases:
@@ -93,7 +94,7 @@ def excuses(base: OneSide, cases: Sequence[CaseReport], comparison: Comparison, 
     return found
 
 
-def gate_warnings(comparison: Comparison, rules: Rules, mode: RunSource, *, gate_stored: bool = False) -> list[str]:
+def gate_warnings(comparison: Comparison, rules: Rules, mode: RunSource) -> list[str]:
     """What a comparison's gates have to say without blocking; see `reasons` for the arguments."""
     warnings = []
     if comparison.removed and _when_removed(rules, mode) == "warn":
@@ -101,7 +102,7 @@ def gate_warnings(comparison: Comparison, rules: Rules, mode: RunSource, *, gate
     if (
         comparison.base is not None
         and comparison.base.source == "stored"
-        and not gate_stored
+        and not rules.gate_stored
         and comparison.verdict in ("regressed", "mixed")
     ):
         warnings.append("base is a stored run from another time: its regressions are shown and do not block")
@@ -125,7 +126,7 @@ def _suite_regression(comparison: Comparison, rules: Rules) -> list[Reason]:
     spread = f"; 95 % interval {_signed(interval[0])} to {_signed(interval[1])}" if interval else ""
     text = f"the pass rate fell by {points(-delta)} against base ({p_text(comparison.p or 0.0)}{spread})"
     verdict, small = _by_size(delta, rules)
-    level, _ = blocking_levels(exact(rules.alpha), any_error=comparison.errors is not None)
+    level, _ = blocking_levels(rules.spent_alpha, any_error=comparison.errors is not None)
     if verdict == "fail" and (comparison.p or 0.0) >= level:
         verdict, small = "pass", f"; beside errors, which take their share of alpha, only p below {level:g} blocks"
     return [Reason(gate="suite-regression", verdict=verdict, observed=delta, required=_least(rules), text=text + small)]
@@ -163,11 +164,11 @@ def _error_regression(comparison: Comparison, rules: Rules) -> list[Reason]:
     errors = comparison.errors
     if rules.fail_on == "none" or errors is None or errors.p is None:
         return []
-    if errors.head <= errors.base or errors.p >= float(exact(rules.alpha)):
+    if errors.head <= errors.base or errors.p >= float(rules.spent_alpha):
         return []
     text = f"errors rose from {percent1(errors.base)} to {percent1(errors.head)} of the trials ({p_text(errors.p)})"
     verdict: SuiteVerdict = "fail"
-    _, level = blocking_levels(exact(rules.alpha), any_error=True)
+    _, level = blocking_levels(rules.spent_alpha, any_error=True)
     if errors.p >= level:
         verdict, text = "pass", f"{text}; only p below {level:g} blocks"
     return [Reason(gate="error-regression", verdict=verdict, observed=errors.head, required=errors.base, text=text)]

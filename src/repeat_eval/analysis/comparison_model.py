@@ -27,6 +27,8 @@ class SideOfCase(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Mean seconds a trial."""
     cost: float | None = None
     """Sum of known costs, US dollars."""
+    judge_cost: float | None = None
+    """Sum of what judging is known to have cost, US dollars; not part of `cost`."""
 
     @property
     def verdicts(self) -> int:
@@ -84,7 +86,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
         passed, verdicts: counts over common cases. errors, trials: over all cases that both sides have, judged or not.
         flaky: cases that disagree.
         rerun_rate, rerun_interval: plain mean of the case rates with the re-run interval, and its width.
-        pass_hat_k: mean pass^k over common cases. duration: mean seconds a trial. cost: sum of known costs.
+        pass_hat_k: mean pass^k over common cases. duration: mean seconds a trial. cost: sum of known costs, without
+            what judging cost, which is judge_cost.
         commit, source, started, target_fingerprint: where the side comes from.
     """
 
@@ -101,6 +104,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     pass_hat_k: dict[str, float | None] = {}
     duration: float | None = None
     cost: float | None = None
+    judge_cost: float | None = None
     commit: str | None = None
     source: BaseSource | None = None
     started: str | None = None

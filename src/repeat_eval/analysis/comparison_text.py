@@ -82,10 +82,11 @@ def base_warnings(comparison: Comparison, base: OneSide) -> list[str]:
             + named(not_judged)
         )
     if comparison.changed:
-        warnings.append(
-            f"{count(len(comparison.changed), 'case')} changed input or checks since base, and are compared all the "
-            f"same: {named(comparison.changed)}"
-        )
+        stored = comparison.base is not None and comparison.base.source == "stored"
+        how = "not compared with its stored run" if stored else "compared all the same"
+        many = count(len(comparison.changed), "case")
+        verb = "is" if len(comparison.changed) == 1 else "are"
+        warnings.append(f"{many} changed input or checks since base, and {verb} {how}: {named(comparison.changed)}")
     if comparison.base is not None and comparison.head is not None and comparison.base.source != "side-by-side":
         age = _age(comparison.base.started, comparison.head.started)
         if age is not None and age >= MAX_AGE:

@@ -141,6 +141,11 @@ def _comparison_gates(before: Mapping[str, Any], now: Mapping[str, Any]) -> list
         sentences.append(
             f"alpha was lowered from {before['alpha']} to {now['alpha']}: more evidence is needed for a regression"
         )
+    if _lower(before["extra_looks"] or 0, now["extra_looks"] or 0):
+        sentences.append(
+            f"extra_looks was raised from {_shown(before['extra_looks'] or 0)} to {_shown(now['extra_looks'])}: each "
+            "look spends less of alpha"
+        )
     if before["require"] == "non-inferior":
         if now["require"] != "non-inferior":
             sentences.append("require: non-inferior was dropped")
@@ -149,6 +154,8 @@ def _comparison_gates(before: Mapping[str, Any], now: Mapping[str, Any]) -> list
     for name in ("no_base", "removed_cases"):
         if before[name] == "incomplete" and now[name] in ("pass", "warn"):
             sentences.append(f"{_words(name)} was incomplete and is {now[name]}")
+    if before["gate_stored"] is True and now["gate_stored"] is not True:
+        sentences.append("gate_stored was true and is false: regressions against a stored base no longer block")
     return sentences
 
 

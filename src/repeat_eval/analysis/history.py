@@ -41,6 +41,7 @@ def stored_run(
         version=header.tool_version,
         target_fingerprint=header.target_fingerprint,
         selection=header.selection,
+        settings={name: value for name, value in header.settings.items() if value is not None},
         verdict=report.verdict,
         pass_rate=report.totals.pass_rate,
         interval=report.totals.interval,

@@ -34,7 +34,6 @@ def compared_with(
     *,
     source: BaseSource | None = None,
     written: RunHeader | None = None,
-    gate_stored: bool = False,
 ) -> Joined:
     """Compare head with base.
 
@@ -44,7 +43,6 @@ def compared_with(
         rules: head's rules.
         source: where base comes from.
         written: what base's own suite asks for, where base was run by head's suite.
-        gate_stored: a stored base may block.
     """
     comparison, side = compare_with_report(base, head, cases, by_case, rules, source=source)
     if written is not None and comparison.verdict != "not comparable":
@@ -52,6 +50,6 @@ def compared_with(
     warnings = [
         *(f"base: {warning}" for warning in (*base.warnings, *(base.footer.missing if base.footer else ()))),
         *base_warnings(comparison, side),
-        *gate_warnings(comparison, rules, head.header.source, gate_stored=gate_stored),
+        *gate_warnings(comparison, rules, head.header.source),
     ]
     return Joined(comparison, excuses(side, cases, comparison, rules), tuple(warnings))

@@ -11,6 +11,7 @@ from typing import Any, Literal, SupportsIndex, overload
 import msgspec
 
 from repeat_eval.analysis.comparison_model import CaseComparison, Change, Comparison, NewCases, Side, SideOfCase
+from repeat_eval.analysis.look_model import Look, LookCase, LookKind, LookVerdict
 from repeat_eval.analysis.vocabulary import (
     BaseSource,
     CaseChange,
@@ -42,6 +43,10 @@ __all__ = [
     "HistoryPoint",
     "Interval",
     "Level",
+    "Look",
+    "LookCase",
+    "LookKind",
+    "LookVerdict",
     "Majority",
     "NewCases",
     "Provenance",
@@ -92,6 +97,8 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
         score: mean of the cases' mean scores.
         duration: mean seconds of a trial. cost: sum of known costs. cost_known: trials whose cost is known.
         tokens_input, tokens_output: sums of known tokens. wall: seconds that the run took.
+        judge_cost: sum of what judging is known to have cost; not part of `cost`. judge_cost_known: trials of which it
+            is known.
     """
 
     cases: int
@@ -124,6 +131,8 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     tokens_input: int | None = None
     tokens_output: int | None = None
     wall: float | None = None
+    judge_cost: float | None = None
+    judge_cost_known: int = 0
 
 
 class Reliability(msgspec.Struct, frozen=True):
@@ -199,6 +208,7 @@ class CaseReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         flaky: some trials pass and some do not. broken: no trial passes.
         error_kinds: error trials by kind. failures: failure messages with how many trials share them.
         turns: mean turns. tokens: mean tokens a trial, input and output together. cost: sum of known costs.
+        judge_cost: sum of what judging is known to have cost; not part of `cost`.
         retried: trials that took more than one attempt. text: one sentence that explains the verdict.
         reported_rate: the pass rate as reported where the verdict is `incomplete`.
     """
@@ -231,6 +241,7 @@ class CaseReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     checks: tuple[CheckFigures, ...] = ()
     duration: DurationFigures | None = None
     cost: float | None = None
+    judge_cost: float | None = None
     tokens: float | None = None
     turns: float | None = None
     retried: int = 0
@@ -256,7 +267,11 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the figures come from, so that they can be made again."""
+    """Where the figures come from, so that they can be made again.
+
+    `run` and `attempt` are the workflow run's, `head` is the commit that it belongs to, on pull requests the branch's
+    own, and `key` tells reports of one pull request apart.
+    """
 
     commit: str | None = None
     seed: int | None = None
@@ -267,6 +282,9 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     command: str | None = None
     selection: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    run: int | None = None
+    head: str | None = None
+    key: str | None = None
 
 
 class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -312,11 +330,15 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     totals: Totals
     case_reports: tuple[CaseReport, ...] = msgspec.field(name="cases")
     comparison: Comparison | None = None
+    replayed: bool = False
+    """Whether responses were read from recordings, so that the code under test did not run."""
     settings: dict[str, Setting] = {}
     warnings: tuple[str, ...] = ()
     history: tuple[HistoryPoint, ...] = ()
     """The default branch's last runs, oldest first, where there is a store."""
     provenance: Provenance = Provenance()
+    looks: tuple[Look, ...] = ()
+    """All looks at this commit so far, this one last, where alpha is kept back for further ones; see `extra_looks`."""
 
     @property
     def cases(self) -> CaseList:

@@ -29,6 +29,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         min_effect: points that a regression must have at least. margin: points for the non-inferiority gate, None when
             it is not required. no_base: what a missing base means. removed_cases: what cases mean that only base has;
             None: a warning for a suite, incomplete for a repeated command and for results of other tools.
+        extra_looks: further looks at one commit that a part of alpha is kept back for; see `spent_alpha`.
+        gate_stored: whether a stored base may fail the gate; otherwise what it shows is said and does not.
     """
 
     threshold: str = "0.8"
@@ -46,6 +48,23 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     margin: float | None = None
     no_base: Literal["pass", "incomplete"] = "pass"
     removed_cases: Literal["warn", "incomplete"] | None = None
+    gate_stored: bool = False
+    extra_looks: int = 0
+
+    @property
+    def spent_alpha(self) -> Fraction:
+        """The part of alpha that one run spends by itself; the rest is kept back for further looks."""
+        if not self.extra_looks:
+            return exact(self.alpha)
+        # Imported where used: a run that nobody looks at again starts quicker without it.
+        from repeat_eval.statistics.further_looks import alpha_shares
+
+        return exact(self.alpha) * alpha_shares(self.extra_looks)[0]
+
+    @property
+    def spent_alpha_text(self) -> str:
+        """The same as text: alpha as written where nothing is kept back."""
+        return self.alpha if not self.extra_looks else f"{float(self.spent_alpha):.12g}"
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Rules:
@@ -74,6 +93,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
             "margin": self.margin,
             "no_base": self.no_base,
             "removed_cases": self.removed_cases,
+            "gate_stored": self.gate_stored,
+            "extra_looks": self.extra_looks,
         }
 
 

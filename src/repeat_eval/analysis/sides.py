@@ -107,6 +107,7 @@ def side_of_head(run: Run, cases: Iterable[CaseReport], by_case: Mapping[str, Se
             flaky=case.flaky,
             duration=case.duration.mean if case.duration is not None else None,
             cost=case.cost,
+            judge_cost=case.judge_cost,
         )
         for case in cases
     }
@@ -136,6 +137,7 @@ def _side_of_case(trials: Sequence[Trial], asked: int, plan: CasePlan, rules: Ru
     verdict, _ = judge(counts, plan.threshold or rules.threshold, plan.gate or rules.gate)
     durations = [trial.duration for trial in ordered if trial.duration is not None]
     costs = [trial.cost for trial in ordered if trial.cost is not None]
+    judging = [trial.judge_cost for trial in ordered if trial.judge_cost is not None]
     return SideOfCase(
         passed=passed,
         failed=failed,
@@ -149,6 +151,7 @@ def _side_of_case(trials: Sequence[Trial], asked: int, plan: CasePlan, rules: Ru
         flaky=0 < passed < verdicts,
         duration=math.fsum(durations) / len(durations) if durations else None,
         cost=math.fsum(costs) if costs else None,
+        judge_cost=math.fsum(judging) if judging else None,
     )
 
 

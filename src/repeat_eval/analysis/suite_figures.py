@@ -31,6 +31,7 @@ def totals_of(cases: Sequence[CaseReport], trials: Sequence[Trial] = (), *, wall
     scores = [case.score.mean for case in cases if case.score is not None]
     timed = [(case.duration.mean, case.trials) for case in cases if case.duration is not None]
     costs = [case.cost for case in cases if case.cost is not None]
+    judging = [case.judge_cost for case in cases if case.judge_cost is not None]
     ratings = [case.reliability.rating for case in cases if case.reliability is not None]
     return Totals(
         cases=len(cases),
@@ -63,6 +64,8 @@ def totals_of(cases: Sequence[CaseReport], trials: Sequence[Trial] = (), *, wall
         tokens_input=_sum_known([one.input for one in tokens]),
         tokens_output=_sum_known([one.output for one in tokens]),
         wall=wall,
+        judge_cost=math.fsum(judging) if judging else None,
+        judge_cost_known=sum(trial.judge_cost is not None for trial in trials),
     )
 
 

@@ -13,6 +13,7 @@ from repeat_eval.statistics import gates
 FEW_REPEATS = 5
 LONG_OUTPUT = 40
 IDENTICAL_SHARE = 0.9
+REPLAYED = "responses were replayed from recordings: the code under test did not run, only the checks did"
 
 
 def settings_warnings(plans: Sequence[tuple[int, str, str]], rules: Rules) -> list[str]:
@@ -37,6 +38,11 @@ def settings_warnings(plans: Sequence[tuple[int, str, str]], rules: Rules) -> li
         )
     if any(gate == "wilson" and exact(text) == 1 for _, text, gate in plans):
         warnings.append("at threshold 1 the wilson gate is as strict as the strict one: a single miss fails a case")
+    for repeats, text in sorted(pair for pair in distinct if _merciless(*pair))[:3]:
+        warnings.append(
+            f"at threshold {text} with {repeats} repeats a single miss fails a case, as with the strict gate; more "
+            "repeats leave room for one"
+        )
     if rules.gate == "none" and rules.suite_threshold is None:
         warnings.append("gate none: cases are reported, not gated")
     return warnings
@@ -45,6 +51,12 @@ def settings_warnings(plans: Sequence[tuple[int, str, str]], rules: Rules) -> li
 def _blind(repeats: int, threshold: str) -> bool:
     value = exact(threshold)
     return value > 0 and gates.never_fails(repeats, value, "wilson")
+
+
+def _merciless(repeats: int, threshold: str) -> bool:
+    """Whether a threshold just under 1 is as strict as 1 with so many repeats."""
+    value = exact(threshold)
+    return repeats > 1 and value < 1 and gates.any_miss_fails(repeats, value, "wilson")
 
 
 def evidence_warnings(cases: Sequence[CaseReport], totals: Totals, rules: Rules) -> list[str]:

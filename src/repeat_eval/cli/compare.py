@@ -43,6 +43,7 @@ def command(ctx: click.Context, /, base: str, head: str, **values: Any) -> int:
         name=values["name"],
         duplicates=values["duplicates"],
         junit_strict=values["junit_strict"],
+        badge=values["badge"],
     )
     report = compared([head], request, [base])
     if values["explain_settings"]:

@@ -12,11 +12,13 @@ from repeat_eval.errors import Problem, UserError
 _STARTERS = {
     "python": {"suite.yaml": "python_suite.yaml", "agent.py": "python_agent.py"},
     "command": {"suite.yaml": "command_suite.yaml", "agent.sh": "command_agent.sh"},
+    "agent": {"suite.yaml": "agent_suite.yaml"},
     "pytest": {"test_evals.py": "pytest_test_evals.py", "README.md": "pytest_readme.md"},
 }
 _NEXT = {
     "python": "repeat-eval run {folder}/suite.yaml",
     "command": "repeat-eval run {folder}/suite.yaml",
+    "agent": "repeat-eval run {folder}/suite.yaml\n\nThen put your model in the script's place; the suite shows where.",
     "pytest": "repeat-eval run --command 'pytest {folder} --junitxml {{results}}'",
 }
 
@@ -28,7 +30,8 @@ _NEXT = {
     type=click.Choice(list(_STARTERS)),
     default="python",
     show_default=True,
-    help="python: a function; command: any program; pytest: tests that are repeated as they are.",
+    help="python: a function; command: any program; agent: a model with tools, scripted at first; "
+    "pytest: tests that are repeated as they are.",
 )
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 def command(folder: Path, template: str, force: bool) -> int:

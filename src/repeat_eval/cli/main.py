@@ -18,6 +18,7 @@ _COMMANDS = {
     "compare": "Compare base with head, from files: is the difference real, or sampling noise?",
     "plan": "How many repeats are needed: for a gate, and to find a change?",
     "aa": "How often would the gates alarm on a system that did not change?",
+    "cassettes": "List, verify or prune a suite's recorded responses.",
     "validate": "Check a suite file and say everything that is wrong with it.",
     "schema": "Print the JSON Schema of suite, run or report files.",
     "init": "Write a first suite that passes offline.",

@@ -55,6 +55,8 @@ COMPARISON_OPTIONS = (
     option("--margin", metavar="POINTS", help="Points for --require non-inferior, e.g. 3."),
     option("--no-base", metavar="pass|incomplete", help="What a missing base means for the gate (default pass)."),
     option("--removed-cases", metavar="warn|incomplete", help="What cases mean that only base has."),
+    option("--extra-looks", metavar="0|1|2", help="Further looks that alpha is kept back for (default 0)."),
+    option("--gate-stored", is_flag=True, default=None, help="Regressions against a stored base fail the gate too."),
 )
 
 RUN_OPTIONS = (
@@ -70,7 +72,20 @@ RUN_OPTIONS = (
     option("--repeat-order", metavar="spread|sequential", help="sequential: never two trials of a case at once."),
     option("--isolation", metavar="none|process", help="process: each trial its own process."),
     option("--workdir", metavar="shared|copy", help="copy: each trial in a fresh copy of the folder."),
+    option(
+        "--set",
+        "judge",
+        metavar="judge.KEY=VALUE",
+        multiple=True,
+        help="Who grades judge checks and how, whatever the suite says, e.g. judge.temperature=0; may be repeated.",
+    ),
     option("--python", "interpreter", metavar="PATH", help="Python for the suite's functions (default: its .venv)."),
+    option("--cassettes", metavar="DIR", help="Folder of recorded responses; model calls are then recorded once."),
+    option(
+        "--cassette-mode",
+        metavar="MODE",
+        help="auto, record, replay or off. Asked for here it also holds for targets whose code then does not run.",
+    ),
 )
 
 SELECTION_OPTIONS = (
@@ -108,6 +123,7 @@ SHOW_OPTIONS = (
     option("--no-color", is_flag=True, help="No colours; NO_COLOR does the same."),
     option("--all-cases", is_flag=True, help="Show every case in the terminal, also many stable ones."),
     option("--junit-strict", is_flag=True, help="JUnit without properties in testcases, for strict consumers."),
+    option("--badge", is_flag=True, help="Also write badges into --out: badge.svg, badge.json and their like."),
     option("--explain-settings", is_flag=True, help="Say where each setting's value comes from."),
 )
 
@@ -170,7 +186,7 @@ def settings_from(ctx: click.Context, values: dict[str, Any]) -> tuple[Settings,
 
 
 def _shown(name: str, source: ParameterSource) -> str:
-    option_name = "python" if name == "interpreter" else name
+    option_name = {"interpreter": "python", "judge": "set"}.get(name, name)
     if source is ParameterSource.ENVIRONMENT:
         return PREFIX + option_name.upper()
     return "--" + option_name.replace("_", "-")

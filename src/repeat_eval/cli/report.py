@@ -23,7 +23,7 @@ from repeat_eval.steps.write_reports import write_reports
 
 @click.command("report")
 @click.argument("files", nargs=-1, required=True)
-@option("--base", metavar="FILE", multiple=True, help="Compare with this run file, report or results.")
+@option("--base", metavar="FILE", multiple=True, help="Compare with this run file, report, store file or results.")
 @with_options(FILE_OPTIONS, GATE_OPTIONS, COMPARISON_OPTIONS, SHOW_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, files: tuple[str, ...], **values: Any) -> int:
@@ -42,6 +42,7 @@ def command(ctx: click.Context, /, files: tuple[str, ...], **values: Any) -> int
         name=values["name"],
         duplicates=values["duplicates"],
         junit_strict=values["junit_strict"],
+        badge=values["badge"],
     )
     report = report_from(files, request)
     if values["explain_settings"]:

@@ -33,6 +33,7 @@ from repeat_eval.steps.write_reports import write_reports
 DEFAULT_OUT = "repeat-eval-report"
 
 _OF_A_SUITE = {
+    "judge": ("--set", "judges belong to the checks of a suite"),
     "target": ("--target", "it stands for a suite's target"),
     "cases": ("--case", "which cases there are is decided by what runs them"),
     "tags": ("--tag", "which cases there are is decided by what runs them"),
@@ -46,10 +47,14 @@ _OF_A_RUN = {
     "base_dir": ("--base-dir", "nothing is run; give base's results as --base"),
     "base_ref": ("--base-ref", "nothing is run; give base's results as --base"),
 }
+_OF_RECORDINGS = {
+    "cassettes": ("--cassettes", "nothing is run"),
+    "cassette_mode": ("--cassette-mode", "nothing is run"),
+}
 _WITHOUT_EFFECT = {
     "SUITE": {"name": ("--name", "the suite file has a name, or is one")},
     "--command": _OF_A_SUITE,
-    "--results": _OF_A_SUITE | _OF_A_RUN,
+    "--results": _OF_A_SUITE | _OF_A_RUN | _OF_RECORDINGS,
 }
 """Options that one way in does not know, each with the reason."""
 
@@ -59,7 +64,7 @@ _WITHOUT_EFFECT = {
 @option("--command", "command_line", metavar="LINE", help="Repeat this command; {results} is its results file.")
 @option("--results", metavar="GLOB", multiple=True, help="Read result files that exist already; may be repeated.")
 @TARGET
-@option("--base", metavar="FILE", multiple=True, help="Compare with this run file, report or results.")
+@option("--base", metavar="FILE", multiple=True, help="Compare with this run file, report, store file or results.")
 @option("--base-dir", type=Folder(), help="Run base's checkout beside head.")
 @option("--base-ref", metavar="REF", help="Run this revision beside head, from a worktree that is removed afterwards.")
 @option("--base-target", metavar="TARGET", help="Run this target beside the suite's, in the same folder.")
@@ -123,6 +128,7 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
         name=values["name"],
         duplicates=values["duplicates"],
         junit_strict=values["junit_strict"],
+        badge=values["badge"],
         progress=screen.progress(),
         say=screen.say,
     )

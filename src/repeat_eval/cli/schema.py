@@ -8,9 +8,9 @@ import click
 
 
 @click.command("schema")
-@click.argument("what", type=click.Choice(["suite", "run", "report"]))
+@click.argument("what", type=click.Choice(["suite", "run", "report", "store"]))
 def command(what: str) -> int:
-    """Print the JSON Schema of suite, run or report files."""
+    """Print the JSON Schema of suite, run or report files, or of the files in the store."""
     from repeat_eval.steps.schemas import schema_of
 
     click.echo(json.dumps(schema_of(what), indent=2))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
@@ -21,6 +22,29 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
+class Folded(Lines):
+    """Lines in a log of GitHub's, as a group that can be unfolded; for runs outside of our own action."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._folds = contextlib.ExitStack()
+        self._into = stream
+
+    def start(self, total: int, done: int, unit: str = "trials") -> None:
+        """Begin the group."""
+        from repeat_eval.github.commands import group
+
+        with contextlib.suppress(BrokenPipeError):
+            self._folds.enter_context(group(self._into, f"repeat-eval: run {total - done} {unit}"))
+        super().start(total, done, unit)
+
+    def stop(self) -> None:
+        """End the group, whatever happened."""
+        super().stop()
+        with contextlib.suppress(BrokenPipeError):
+            self._folds.close()
+
+
 class Screen:
     """The terminal, as the options ask for it."""
 
@@ -30,11 +54,14 @@ class Screen:
         self._all_cases = all_cases
 
     def progress(self) -> Progress:
-        """A bar for a terminal, lines for a log, nothing when quiet; on stderr, so that reports can be piped."""
+        """A bar for a terminal, lines for a log, nothing when quiet; on stderr, so that reports can be piped.
+
+        In a log of GitHub's the lines are folded.
+        """
         if self.quiet:
             return Silent()
         if not sys.stderr.isatty():
-            return Lines(sys.stderr)
+            return Folded(sys.stderr) if os.environ.get("GITHUB_ACTIONS") == "true" else Lines(sys.stderr)
         from repeat_eval.reports.terminal import make_console
 
         return Bar(make_console(self._no_color, file=sys.stderr))
@@ -43,7 +70,12 @@ class Screen:
         """Say on stderr what happens while a run goes on; the text may quote what the user's code printed."""
         from repeat_eval.reports.escape import terminal
 
-        click.echo(f"repeat-eval: {terminal(text)}", err=True)
+        text = terminal(text)
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            from repeat_eval.github.commands import inert_line
+
+            text = inert_line(text)
+        click.echo(f"repeat-eval: {text}", err=True)
 
     def show(self, report: Report, written: Sequence[Path]) -> None:
         """Show a report on standard output, and where its files are.

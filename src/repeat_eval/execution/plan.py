@@ -31,13 +31,22 @@ def plan_cases(spec: SuiteSpec, cases: Sequence[CaseSpec], settings: ResolvedSet
             threshold=case.threshold
             or ("1.0" if all_must_pass and (case.written_repeat or spec.written_repeat) else None),
             gate=case.gate,
-            case_fingerprint=case_fingerprint(case.input, case.expect_written, case.expected),
+            case_fingerprint=_fingerprint_of(case, settings),
             tags=case.tags,
             file=case.file,
             line=case.line,
         )
         for case in cases
     )
+
+
+def _fingerprint_of(case: CaseSpec, settings: ResolvedSettings) -> str:
+    judges = None
+    if any(configured.check.kind == "judge" for configured in case.checks):
+        from repeat_eval.execution.judges import judge_identities
+
+        judges = judge_identities(case, settings)
+    return case_fingerprint(case.input, case.expect_written, case.expected, judges)
 
 
 def describe_target(target: TargetSpec | None) -> str | None:
@@ -47,6 +56,9 @@ def describe_target(target: TargetSpec | None) -> str | None:
     value = target.value
     if target.kind == "http":
         return f"http:{value.get('url', '')}"
+    if target.kind == "model":
+        name = value if isinstance(value, str) else value.get("name")
+        return f"model:{name}" if name else "model: a script"
     return f"{target.kind}:{value if isinstance(value, str) else shlex.join(value)}"
 
 
@@ -70,6 +82,8 @@ def _sources(target: TargetSpec, folder: Path) -> dict[str, str]:
     if target.kind == "python":
         module = str(target.value).partition(":")[0].replace(".", "/")
         names = [f"{module}.py", f"{module}/__init__.py"]
+    elif target.kind == "model":
+        names = _files_of_model(target.value)
     elif target.kind == "command":
         try:
             names = shlex.split(target.value) if isinstance(target.value, str) else list(target.value)
@@ -84,3 +98,22 @@ def _sources(target: TargetSpec, folder: Path) -> dict[str, str]:
         except (OSError, ValueError):
             continue
     return hashes
+
+
+def _files_of_model(value: Any) -> list[str]:
+    """The file of the system prompt, and those of Python functions behind tools."""
+    names: list[str] = []
+    system = value.get("system") if isinstance(value, dict) else None
+    if isinstance(system, dict):
+        names.append(str(system.get("file")))
+    pending: list[Any] = [value.get("tools")] if isinstance(value, dict) else []
+    while pending:
+        inner = pending.pop()
+        if isinstance(inner, dict):
+            if isinstance(inner.get("python"), str):
+                module = inner["python"].partition(":")[0].replace(".", "/")
+                names += [f"{module}.py", f"{module}/__init__.py"]
+            pending += [inner[key] for key in ("mock", "then") if key in inner]
+        elif isinstance(inner, list):
+            pending += inner
+    return names

@@ -23,6 +23,12 @@ from repeat_eval.targets.base import Call, Target
 from repeat_eval.targets.run_as import RunAs
 
 if TYPE_CHECKING:
+    from repeat_eval.cassettes.session import Session
+    from repeat_eval.execution.judges import BoundJudges
+    from repeat_eval.execution.model_targets import ModelTargets
+    from repeat_eval.models.call import AskModel
+    from repeat_eval.models.provider import Asker
+    from repeat_eval.models.throttle import Throttle
     from repeat_eval.targets.function_target import FunctionTarget
     from repeat_eval.targets.rate_limit import Pace
 
@@ -60,6 +66,9 @@ class Workshop(msgspec.Struct):
         spare_interpreter: runs Python targets where the folder has no environment of its own.
         pace: keeps the rate of all targets together, also of the other side's; made when a rate is set.
         run_as: the user that children run as; None for our own.
+        session: recordings of responses and of calls; None for none.
+        wrap: put around whoever answers calls of models, outside of its retries; None for nothing.
+        seed: the seed of this side, for scripted models; None for that of the settings.
     """
 
     spec: SuiteSpec
@@ -71,11 +80,17 @@ class Workshop(msgspec.Struct):
     spare_interpreter: Path | None = None
     pace: Pace | None = None
     run_as: RunAs | None = None
+    session: Session | None = None
+    wrap: Callable[[AskModel], AskModel] | None = None
+    seed: int | None = None
     interpreter: Path | None = None
     """The one that runs Python targets, once it is known."""
+    throttles: dict[str, Throttle] = msgspec.field(default_factory=dict)
+    """What endpoints of models were found to take, shared by targets and judges."""
     _pool: Any = None
     _bare: list[tuple[TargetSpec | None, Target]] = msgspec.field(default_factory=list)
     _wrapped: dict[tuple[int, int, frozenset[ErrorKind]], Target] = msgspec.field(default_factory=dict)
+    _models: ModelTargets | None = None
 
     def prepare(self, cases: Sequence[CaseSpec], plans: Sequence[CasePlan]) -> Prepared:
         """Build everything for these cases.
@@ -95,11 +110,14 @@ class Workshop(msgspec.Struct):
             planned.append(PlannedCase(spec=case, asked=plan.asked, timeout=timeout, target=target))
         if problems:
             raise UserError(problems)
-        remote = self.judge or self._remote(cases)
+        judges = None if self.judge is not None else self._judges(cases)
+        remote = self.judge or self._remote(cases, judges)
         places = Places(self.spec, cases, named_in_suite=self.settings.source("interpreter") == "suite")
         to_start: list[Target] = [] if self._pool is None else [_Starter(self._pool, places.of_function)]
         to_start += [_Starter(target, partial(places.of_target, spec)) for spec, target in self._bare]
+        to_start += [] if judges is None else [_Starter(asker, _as_it_is) for asker in judges.askers]
         alone = [spec for spec, _ in self._bare] == [None] and self.settings["rate"] is None and remote is None
+        alone = alone and not self._records_responses
         blocking = self.function if alone and self.function is not None and not self.function.is_async else None
         return Prepared(tuple(planned), tuple(to_start), remote, blocking, self._pool)
 
@@ -115,11 +133,50 @@ class Workshop(msgspec.Struct):
             )
         retries = case.retries if case.retries is not None else self.settings["retries"]
         retry_on = case.retry_on if case.retry_on is not None else frozenset(self.settings["retry_on"])
+        if spec is not None and spec.kind == "model":
+            return self._model_target(case, spec, retries, retry_on)
         bare = self._bare_target(spec)
         key = (id(bare), retries, retry_on)
         if key not in self._wrapped:
-            self._wrapped[key] = self._retrying(bare, retries, retry_on)
+            self._wrapped[key] = self._recorded(self._retrying(bare, retries, retry_on), spec)
         return self._wrapped[key]
+
+    def _model_target(self, case: CaseSpec, spec: TargetSpec, retries: int, retry_on: frozenset[ErrorKind]) -> Target:
+        """A model's calls are paced, tried again and recorded one by one, not the trial as a whole."""
+        from repeat_eval.execution.model_targets import ModelTargets
+
+        if self._models is None:
+            self._models = ModelTargets(self)
+        target, is_new = self._models.target(case, spec, retries, retry_on)
+        if is_new:
+            self._bare.append((spec, target))
+        return target
+
+    def shared_pace(self) -> Pace | None:
+        """The rate that the user set for all calls together; None when none is set."""
+        if self.pace is None and self.settings["rate"] is not None:
+            from repeat_eval.targets.rate_limit import Pace, parse_rate
+
+            self.pace = Pace(parse_rate(self.settings["rate"]))
+        return self.pace
+
+    @property
+    def replays_calls(self) -> bool:
+        """Whether no model may be asked live."""
+        return self.session is not None and self.session.calls == "replay"
+
+    @property
+    def _records_responses(self) -> bool:
+        return self.session is not None and self.session.responses is not None
+
+    def _recorded(self, target: Target, spec: TargetSpec | None) -> Target:
+        """The target with recordings around its retries; a model's calls are recorded one by one instead."""
+        if self.session is None or not self._records_responses or (spec is not None and spec.kind == "model"):
+            return target
+        from repeat_eval.cassettes.responses import RecordedResponses
+
+        kind, written = ("function", None) if spec is None else (spec.kind, spec.value)
+        return RecordedResponses(target, self.session, kind=kind, written=written)
 
     def _retrying(self, target: Target, retries: int, retry_on: frozenset[ErrorKind]) -> Target:
         if not retries or not retry_on:
@@ -139,11 +196,9 @@ class Workshop(msgspec.Struct):
             target = _BUILDERS[spec.kind](self, spec)
         rate = self.settings["rate"]
         if rate is not None or (spec is not None and spec.kind == "http"):
-            from repeat_eval.targets.rate_limit import Pace, RateLimited, parse_rate
+            from repeat_eval.targets.rate_limit import Pace, RateLimited
 
-            if rate is not None and self.pace is None:
-                self.pace = Pace(parse_rate(rate))
-            target = RateLimited(target, self.pace or Pace(None))
+            target = RateLimited(target, self.shared_pace() or Pace(None))
         self._bare.append((spec, target))
         return target
 
@@ -172,8 +227,35 @@ class Workshop(msgspec.Struct):
             )
         return self._pool
 
-    def _remote(self, cases: Sequence[CaseSpec]) -> RemoteCheck | None:
-        """Bind `python:` checks to the workers; None when there are none."""
+    def _judges(self, cases: Sequence[CaseSpec]) -> BoundJudges | None:
+        """Bind checks that ask models; None when there are none."""
+        if not any(is_remote(check) and check.check.kind != "python" for case in cases for check in case.checks):
+            return None
+        from repeat_eval.execution.judges import bind_judges
+
+        return bind_judges(cases, self.settings, self._asker_of_judge)
+
+    def _asker_of_judge(self, model: str, url: str | None, api_key_env: str | None, *, embedding: bool) -> Asker:
+        from repeat_eval.models.embeddings import make_embedding_ask
+        from repeat_eval.models.provider import make_ask
+
+        return (make_embedding_ask if embedding else make_ask)(
+            model,
+            url=url,
+            api_key_env=api_key_env,
+            environ=self.environ,
+            timeout=self.settings["timeout"],
+            throttles=self.throttles,
+            pace=self.shared_pace(),
+            retries=self.settings["retries"],
+            retry_on=frozenset(self.settings["retry_on"]),
+            seed=self.settings["seed"],
+            wrap=self.wrap,
+            offline=self.replays_calls,
+        )
+
+    def _remote(self, cases: Sequence[CaseSpec], judges: BoundJudges | None) -> RemoteCheck | None:
+        """Bind `python:` checks to the workers, the others to the models; None when there are none."""
         remote = [check.check for case in cases for check in case.checks if is_remote(check)]
         if not remote:
             return None
@@ -185,9 +267,15 @@ class Workshop(msgspec.Struct):
         bound = {reference: PythonCheck(check, self.pool()) for reference, check in wanted.items()}
 
         async def judge(configured: ConfiguredCheck, observation: Observation, call: Call) -> Score:
+            if judges is not None and configured.check.kind != "python":
+                return await judges.judge(configured, observation, call)
             return await bound[configured.check.argument].judge(observation, call)
 
         return judge
+
+
+def _as_it_is(problem: Problem) -> Problem:
+    return problem
 
 
 def _same(one: TargetSpec, other: TargetSpec) -> bool:

@@ -18,6 +18,7 @@ from repeat_eval.records.trial import Trial
 from repeat_eval.targets.base import Target
 
 if TYPE_CHECKING:
+    from repeat_eval.cassettes.session import Session
     from repeat_eval.targets.function_target import FunctionTarget
 
 
@@ -29,6 +30,7 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
         on_trial: called in the event loop for every trial that ends; must be quick.
         remote: judges with checks whose code is the user's.
         done: (case id, repetition) pairs that need not be run again.
+        session: the side's recordings, where there are any.
     """
 
     cases: Sequence[PlannedCase]
@@ -36,6 +38,7 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
     on_trial: Callable[[Trial], None]
     remote: RemoteCheck | None = None
     done: Collection[tuple[str, int]] = ()
+    session: Session | None = None
 
 
 async def run_trials(
@@ -113,10 +116,13 @@ async def run_lanes(
         while stop.reason is None and (chosen := scheduler.next()) is not None:
             position, repetition = chosen
             lane, case = units[position]
+            if lane.session is not None:
+                lane.session.enter()
             trial = await run_trial(case, repetition, lane.seed, lane.remote)
             scheduler.ended(position)
             lane.on_trial(trial)
-            stop.spend(trial.cost)
+            replayed = lane.session is not None and lane.session.calls == "replay" and trial.cached
+            stop.spend(0.0 if replayed and trial.spent is not None else trial.spent)
 
     loop = asyncio.get_running_loop()
     timer = loop.call_later(time_budget, stop.trigger, "time-budget") if time_budget is not None else None

@@ -155,7 +155,7 @@ class ThreadedRun:
         self._scheduler.ended(state.position)
         state.position = -1
         self._on_trial(trial)
-        self._stop.spend(trial.cost)
+        self._stop.spend(trial.spent)
 
     def _give_up_late_ones(self) -> None:
         """Record a timeout for every trial whose time is up, and let a new thread take over."""

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from repeat_eval.execution.grading import RemoteCheck, grade
+from repeat_eval.execution.grading import Grade, RemoteCheck, grade
 from repeat_eval.records.fingerprints import trial_seed
-from repeat_eval.records.trial import Trial, bounded, clean, one_line, sha256_of
+from repeat_eval.records.trial import CheckResult, Trial, bounded, clean, one_line, sha256_of
 from repeat_eval.suite.checks.base import Observation
 from repeat_eval.suite.spec import CaseSpec
 from repeat_eval.targets.base import Call, Target, TargetError
@@ -75,7 +75,7 @@ async def run_trial(case: PlannedCase, repetition: int, run_seed: int, remote: R
         expected=spec.expected,
         variables=spec.variables,
     )
-    verdict = await grade(observation, call, spec.checks, remote)
+    verdict = await grade(observation, call, spec.checks, remote) if answer.failure is None else _failed(answer.failure)
     text = clean(observation.text)
     return Trial(
         case=spec.id,
@@ -84,7 +84,7 @@ async def run_trial(case: PlannedCase, repetition: int, run_seed: int, remote: R
         error_kind=verdict.error_kind,
         score=verdict.score,
         checks=verdict.checks,
-        message=verdict.message,
+        message=_with_note(verdict, answer.note),
         output=bounded(text),
         output_sha256=sha256_of(text) if text else None,
         tool_calls=answer.tool_calls,
@@ -95,4 +95,17 @@ async def run_trial(case: PlannedCase, repetition: int, run_seed: int, remote: R
         attempts=attempts,
         cached=answer.cached,
         started=started,
+        judge_cost=verdict.spent.cost if verdict.spent is not None else None,
+        judge_tokens=verdict.spent.tokens if verdict.spent is not None else None,
     )
+
+
+def _failed(why: str) -> Grade:
+    """The grade of a trial that the target itself calls a failure; its checks are not asked."""
+    return Grade("failed", None, 0.0, (CheckResult("target", False, 0.0, clean(why)),), one_line(why))
+
+
+def _with_note(verdict: Grade, note: str | None) -> str | None:
+    if note is None or verdict.message is None:
+        return verdict.message
+    return f"{verdict.message}; {note}"

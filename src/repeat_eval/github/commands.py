@@ -105,17 +105,6 @@ def commands_stopped(stream: TextIO) -> Iterator[None]:
         _say(stream, f"\n::{word}::")
 
 
-def print_foreign(stream: TextIO, text: str, limit: int = 20_000) -> None:
-    """Print text from outside so that neither the runner nor the log's page takes anything in it for a command.
-
-    Control characters are removed, `limit` bounds the characters, and the order in which commands are stopped and
-    allowed again is kept whatever happens.
-    """
-    with commands_stopped(stream):
-        for line in cut(text, limit).splitlines():
-            _say(stream, inert_line(line))
-
-
 def inert_line(line: str, limit: int = 2000) -> str:
     """One line from outside that is no command: bounded, without control characters, its blanks collapsed."""
     return _ORDER.sub(lambda match: f"{match[1]}{_BREAK}:" if match[1] else f"##{_BREAK}", terminal(line, limit))

@@ -129,6 +129,7 @@ def publish_comment(
     attempt: int,
     mode: Mode = "always",
     worth_it: bool = True,
+    looks: str = "",
     sleep: Callable[[float], None] = time.sleep,
 ) -> Published:
     """Create the comment, or edit it in place.
@@ -146,6 +147,7 @@ def publish_comment(
         head: the pull request's commit that it is about. run: the workflow run's number. attempt: counted from 1.
         mode: see `worth_a_comment`; `off` asks GitHub nothing.
         worth_it: whether it is worth to create the comment where there is none.
+        looks: the looks at this commit, hidden beside the marker; see `look_data`.
         sleep: waits for so many seconds before a further look, where other jobs write the same comment.
 
     Returns:
@@ -157,7 +159,7 @@ def publish_comment(
     if mode == "off":
         return Published("skipped", reason="comments are off")
     sections = body_of if isinstance(body_of, Mapping) else {key: body_of}
-    writer = _Writer(client, number, Marker(key, head, run, attempt), sections, worth_it=worth_it, sleep=sleep)
+    writer = _Writer(client, number, Marker(key, head, run, attempt, looks), sections, worth_it=worth_it, sleep=sleep)
     try:
         return writer.publish()
     except GitHubError as error:

@@ -74,10 +74,12 @@ def merge_body(
     )
     kept = {key: one for key, one in there.items() if key not in fresh and one[1].head == marker.head}
     order = [*sections, *(key for key in kept if key not in sections)]
+    section = marker
     if order == [marker.key]:
         ends = {marker.key: ""}
     else:
-        ends = {key: f"\n{kept[key][1] if key in kept else replace(marker, key=key)}" for key in order}
+        marker = replace(marker, looks="")
+        ends = {key: f"\n{kept[key][1] if key in kept else replace(section, key=key)}" for key in order}
     tail = f"\n{marker}"
     room = _minus((limit_characters, limit_bytes), tail, *ends.values(), *[_RULE] * (len(order) - 1))
     texts = _shortened({key: text for key, (text, _) in kept.items()}, room, len(order))
@@ -92,6 +94,12 @@ def is_written(body: str, keys: Iterable[str], marker: Marker) -> bool:
     """Whether a comment holds all these sections as this very run wrote them."""
     there = _split(body)
     return all(key in there and there[key][1] == replace(marker, key=key) for key in keys)
+
+
+def section_marker(body: str, key: str) -> Marker | None:
+    """The marker of a section of ours; None when the comment has no such section."""
+    found = _split(body).get(key)
+    return None if found is None else found[1]
 
 
 def _split(body: str) -> dict[str, tuple[str, Marker]]:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote
 
 from repeat_eval.errors import UserError
 from repeat_eval.reports.escape import terminal
@@ -155,10 +154,6 @@ class Context:
     def blob_url(self) -> str:
         """Address that a path in the repository is put after, at the head commit."""
         return f"{self.server_url}/{self.repository}/blob/{self.head_sha}"
-
-    def commit_url(self, sha: str) -> str:
-        """Address of a commit's page."""
-        return f"{self.server_url}/{self.repository}/commit/{quote(sha, safe='')}"
 
 
 def activity_of(name: str, event: Mapping[str, Any]) -> tuple[Activity, str | None]:

@@ -6,31 +6,31 @@ import hashlib
 import json
 from collections.abc import Iterable
 
-from repeat_eval.errors import UserError
-
 MAX_KEY = 200
 """Characters of a key; a longer one ends in a hash of the whole."""
 _HASH = 16
 
 
-def matrix_values(text: str | None) -> tuple[tuple[str, str], ...]:
-    """Names and values of the job's matrix, by name; () where there is none.
+def matrix_values(text: str | None) -> dict[str, str]:
+    """Names and values of the job's matrix, by name; empty where there is none. A value that is no text is JSON.
 
     Args:
         text: what `${{ toJSON(matrix) }}` gives: an object, `null` or nothing.
 
     Raises:
-        UserError: it is something else.
+        ValueError: it is something else; the text can stand behind the input's name.
     """
-    try:
-        matrix = json.loads(text) if text and text.strip() else None
-    except (ValueError, RecursionError):
-        matrix = text
+    matrix: object = None
+    if text and text.strip():
+        try:
+            matrix = json.loads(text)
+        except (ValueError, RecursionError):
+            matrix = text
     if matrix is None:
-        return ()
+        return {}
     if not isinstance(matrix, dict):
-        raise UserError("the input matrix must be ${{ toJSON(matrix) }}, a JSON object")
-    return tuple(sorted((name, _plain(value)) for name, value in matrix.items()))
+        raise ValueError("must be the job's matrix as a JSON object, as ${{ toJSON(matrix) }} gives it")
+    return {name: _plain(matrix[name]) for name in sorted(matrix)}
 
 
 def comment_key(suites: Iterable[str], matrix: Iterable[tuple[str, str]] = (), written: str | None = None) -> str:

@@ -16,9 +16,13 @@ def fingerprint(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def case_fingerprint(case_input: Any, expect: Any, expected: Any = None) -> str:
-    """Is it still the same case? Made of its input, its checks as written, and its `expected:` value."""
-    return fingerprint({"input": case_input, "expect": expect, "expected": expected})
+def case_fingerprint(case_input: Any, expect: Any, expected: Any = None, judges: Any = None) -> str:
+    """Is it still the same case? Made of its input, its checks as written, its `expected:` value, and its judges.
+
+    `judges` holds what decides their verdicts, wherever it was set; a case without judges has none.
+    """
+    made_of = {"input": case_input, "expect": expect, "expected": expected}
+    return fingerprint({**made_of, "judges": judges} if judges else made_of)
 
 
 def target_fingerprint(settings: Any, sources: dict[str, str]) -> str:

@@ -100,11 +100,13 @@ class OpenRun(msgspec.Struct, frozen=True):
     """A run file as read, with what is needed to go on writing it.
 
     `good_bytes` is the length up to the end of the last whole line; `missing_newline` when that line has no line end.
+    `spent` is what all trials cost in US dollars, also errors that a later line supersedes; None where none is known.
     """
 
     run: Run
     good_bytes: int
     missing_newline: bool
+    spent: float | None = None
 
 
 def read_run(path: Path, *, lean: bool = False) -> Run:
@@ -172,7 +174,7 @@ def _read(file: BinaryIO, name: str, *, lean: bool) -> OpenRun:
         text = f"{name} holds {len(collector.trials)} trials, and its last line tells of {footer.trials}"
         footer = msgspec.structs.replace(footer, missing=(*footer.missing, text))
     run = Run(header=header, trials=tuple(collector.trials.values()), footer=footer, warnings=tuple(warnings))
-    return OpenRun(run, good, not last.endswith(b"\n"))
+    return OpenRun(run, good, not last.endswith(b"\n"), collector.spent)
 
 
 def _header(line: bytes, name: str) -> RunHeader:
@@ -210,6 +212,7 @@ class _Collector:
         self._names: dict[str, str] = {}
         self.trials: dict[tuple[str, int], Trial] = {}
         self.problems: list[Problem] = []
+        self.spent: float | None = None
         self._asked = {plan.id: plan.asked for plan in header.cases}
 
     def take(self, line: bytes, number: int) -> tuple[RunFooter | None, str | None]:
@@ -237,6 +240,8 @@ class _Collector:
             if trial.repetition > asked:
                 return None, f"repetition {trial.repetition} of case {trial.case!r}, which asks for {asked}"
         self.trials[key] = trial
+        if (spent := trial.spent) is not None:
+            self.spent = (self.spent or 0.0) + spent
         return None, None
 
 
@@ -250,6 +255,7 @@ def _lean(trial: Trial, case: str) -> Trial:
         duration=trial.duration,
         cost=trial.cost,
         cached=trial.cached,
+        judge_cost=trial.judge_cost,
     )
 
 

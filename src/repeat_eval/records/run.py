@@ -63,6 +63,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
         tool_version: version of repeat-eval that wrote the file.
         started: RFC 3339 time.
         warnings: what the reader or loader had to say.
+        replayed: whether responses of the target were read from recordings, so that the code under test did not run.
     """
 
     schema: str = RUN_SCHEMA
@@ -80,6 +81,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     tool_version: str | None = None
     started: str | None = None
     warnings: tuple[str, ...] = ()
+    replayed: bool = False
 
 
 class RunFooter(msgspec.Struct, frozen=True, kw_only=True):

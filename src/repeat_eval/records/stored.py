@@ -5,6 +5,7 @@ The file is JSON with one run a line. It comes from a branch that others may wri
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -23,6 +24,10 @@ MAX_TRIALS = 100_000
 Count = Annotated[int, msgspec.Meta(ge=0, le=100_000)]
 Commit = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
 Moment = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT[0-9:.]{5,20}(Z|[+-]\d\d:\d\d)$")]
+
+
+_Short = Annotated[str, msgspec.Meta(max_length=40)]
+Settings = dict[_Short, bool | int | float | _Short | tuple[_Short, ...]]
 
 
 class StoredCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -54,6 +59,7 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         suite: its name. source: how it was run. commit: what was tested. started: RFC 3339 time.
         run, attempt: the workflow run that it comes from; a later attempt replaces an earlier one.
         seed, version: of repeat-eval. target_fingerprint: of the target. selection: which cases were asked for.
+        settings: of its gate, as in a run file, those that say something; empty where they are not known.
         verdict: of the suite. pass_rate, interval: mean of the case rates with its re-run 95 % interval.
         cases: its cases in suite order.
     """
@@ -68,6 +74,7 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     version: str | None = None
     target_fingerprint: str | None = None
     selection: Selection = Selection()
+    settings: Settings = {}
     verdict: Literal["pass", "fail", "incomplete"]
     pass_rate: UnitInterval | None = None
     interval: tuple[UnitInterval, UnitInterval] | None = None
@@ -127,6 +134,16 @@ def decode(data: bytes) -> Store:
     return store
 
 
+def looks_like_store(path: Path) -> bool:
+    """Whether a file begins as files of the store do."""
+    begin = f'{{"schema":"{STORE_SCHEMA.rpartition("/")[0]}/'.encode()
+    try:
+        with path.open("rb") as file:
+            return file.read(len(begin)) == begin
+    except OSError:
+        return False
+
+
 def run_of_stored(stored: StoredRun) -> Run:
     """The run behind a stored one, as far as counts tell: every trial has the mean duration and cost of its case."""
     trials = [trial for case in stored.cases for trial in _trials_of(case)]
@@ -147,6 +164,7 @@ def run_of_stored(stored: StoredRun) -> Run:
         selection=stored.selection,
         repeats=max((case.asked for case in stored.cases), default=1),
         cases=plans,
+        settings=dict(stored.settings),
         seed=stored.seed,
         target_fingerprint=stored.target_fingerprint,
         tool_version=stored.version,

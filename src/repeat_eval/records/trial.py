@@ -28,10 +28,16 @@ UnitInterval = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Judge(msgspec.Struct, frozen=True, gc=False):
-    """Who graded a check: the model and the hash of the rubric it was given."""
+    """Who graded a check: the model and the hash of the rubric it was given.
+
+    Where several votes were asked for, `votes` is their number and `confidence` the share of them that agree with the
+    verdict; None where there was one.
+    """
 
     model: str
     rubric: str | None = None
+    votes: PositiveInt | None = None
+    confidence: UnitInterval | None = None
 
 
 class CheckResult(msgspec.Struct, frozen=True, gc=False):
@@ -76,6 +82,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         duration: seconds.
         cost: US dollars.
         tokens: tokens read and written.
+        judge_cost: US dollars that judging the output cost; not part of `cost`.
+        judge_tokens: tokens that judges read and wrote; not part of `tokens`.
         attempts: how many tries this trial took (retries of errors); None if unknown.
         cached: whether the answer came from a cache or recording; None if unknown.
         started: RFC 3339 time.
@@ -100,11 +108,19 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cached: bool | None = None
     started: str | None = None
     source: str | None = None
+    judge_cost: NotNegative | None = None
+    judge_tokens: Tokens | None = None
 
     @property
     def key(self) -> tuple[str, int]:
         """Case and repetition: what makes a trial of a run unique."""
         return self.case, self.repetition
+
+    @property
+    def spent(self) -> float | None:
+        """US dollars that this trial is known to have cost, judges included; None when nothing is known."""
+        known = [cost for cost in (self.cost, self.judge_cost) if cost is not None]
+        return sum(known) if known else None
 
 
 def bounded(text: str, limit: int = MAX_OUTPUT_CHARACTERS) -> str:

@@ -16,8 +16,8 @@ from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.reports import comparison_parts as parts
 from repeat_eval.reports import comparison_wording as words
 from repeat_eval.reports import format as fmt
+from repeat_eval.reports import looks_text, wording
 from repeat_eval.reports import markdown as summary
-from repeat_eval.reports import wording
 from repeat_eval.reports.comparison_details import details
 from repeat_eval.reports.comparison_parts import Detail, Sides
 from repeat_eval.reports.escape import markdown, markdown_code
@@ -216,6 +216,7 @@ def _content(frame: _Frame, detail: Detail) -> dict[str, object]:
         "warnings": warnings[: detail.warnings],
         "warnings_more": max(len(warnings) - detail.warnings, 0) if detail.measured else 0,
         "shed": _shed(detail),
+        "looks": _looks(report),
     }
     if comparison is not None:
         quiet = comparison.verdict == "no detectable change" and report.verdict == "pass"
@@ -224,6 +225,12 @@ def _content(frame: _Frame, detail: Detail) -> dict[str, object]:
             "details": details(report, comparison, names, detail, link, go_on=quiet),
         }
     return content
+
+
+def _looks(report: Report) -> parts.Table | None:
+    """The looks at this commit side by side; None where there was only one."""
+    rows = looks_text.rows(report, lambda case: case_name(case, table=True, limit=LINKED_NAME), markdown)
+    return parts.Table(list(looks_text.TITLES), [":--"] * len(looks_text.TITLES), rows) if rows else None
 
 
 def _shed(detail: Detail) -> list[str]:
@@ -308,11 +315,14 @@ def _how(report: Report, detail: Detail) -> list[str]:
         if comparison.verdict != "no detectable change" and (hidden := words.hidden(comparison)):
             items.append(f"what could hide: {hidden}")
         items.append(f"alpha {markdown(comparison.alpha, 20)}")
+        items += [kept] if (kept := looks_text.kept_back(report)) else []
     if origin.seed is not None:
         items.append(f"seed {origin.seed}")
     items.append(fmt.count(report.totals.errors, "error"))
     if report.totals.cost is not None:
         items.append(f"cost {fmt.money(report.totals.cost)}{_cost_of_base(report)}")
+    if report.totals.judge_cost is not None:
+        items.append(f"judges {fmt.money(report.totals.judge_cost)}{_judges_of_base(report)}")
     items.append(f"attempt {origin.attempt}")
     if origin.version:
         items.append(f"repeat-eval {markdown(origin.version, 40)}")
@@ -325,3 +335,10 @@ def _cost_of_base(report: Report) -> str:
     if base is None or base.source != "side-by-side" or base.cost is None:
         return ""
     return f" and {fmt.money(base.cost)} for base"
+
+
+def _judges_of_base(report: Report) -> str:
+    base = report.comparison.base if report.comparison else None
+    if base is None or base.source != "side-by-side" or base.judge_cost is None:
+        return ""
+    return f" and {fmt.money(base.judge_cost)} for base's"

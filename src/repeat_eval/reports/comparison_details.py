@@ -112,10 +112,12 @@ def case_notes(report: Report, comparison: Comparison, names: Sides, detail: Det
         for case in comparison.added[: detail.named]
     ]
     listed = Lists(comparison, names, detail._replace(listed=detail.named))
+    stored = comparison.base is not None and comparison.base.source == "stored"
+    how = "not compared" if stored else "compared all the same"
     for label, text, number in (
         ("Added, judged by their own threshold", listed.join(added, len(comparison.added)), len(comparison.added)),
         (f"Removed, only {names.base} has them", listed.plain(comparison.removed), len(comparison.removed)),
-        ("Changed input or checks, compared all the same", listed.plain(comparison.changed), len(comparison.changed)),
+        (f"Changed input or checks, {how}", listed.plain(comparison.changed), len(comparison.changed)),
     ):
         if number:
             lines.append(f"{label} ({number:,}): {text}" if text else f"{label}: {number:,}")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from repeat_eval.analysis.report import CaseComparison, Comparison, Level, Reason, Report, SideOfCase
 from repeat_eval.reports import format as fmt
-from repeat_eval.reports import wording
+from repeat_eval.reports import looks_text, wording
 from repeat_eval.reports.escape import cut, terminal
 from repeat_eval.reports.wording import Escape
 from repeat_eval.statistics.significance import level
@@ -63,6 +63,11 @@ def headline(report: Report, base: str, *, name: Escape, prose: Escape) -> Headl
         name: escapes and quotes the name of a case.
         prose: escapes a sentence.
     """
+    told = looks_text.headline(report, base, prose)
+    return Headline(*told) if told is not None else _of_one_look(report, base, name, prose)
+
+
+def _of_one_look(report: Report, base: str, name: Escape, prose: Escape) -> Headline:
     comparison = comparable(report)
     if report.verdict == "incomplete":
         worse = comparison is not None and comparison.verdict in ("regressed", "mixed")

@@ -21,10 +21,11 @@ _LEVELS = (0.01, 0.05, 0.10)
 
 
 def interval(limits: Interval | None) -> str:
-    """An interval of rates: `38–96%`."""
+    """An interval of rates: `38–96%`; `95% to >99%` where a dash and the sign after it would look like an arrow."""
     if limits is None:
         return UNKNOWN
-    return f"{percent(limits[0]).removesuffix('%')}–{percent(limits[1])}"
+    low, high = percent(limits[0]), percent(limits[1])
+    return f"{low} to {high}" if high.startswith(">") else f"{low.removesuffix('%')}–{high}"
 
 
 def width_points(width: float | None) -> str:

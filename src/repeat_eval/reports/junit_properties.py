@@ -40,11 +40,14 @@ def suite_properties(report: Report) -> Pairs:
         "version": origin.version,
         "commit": origin.commit,
         "seed": None if origin.seed is None else str(origin.seed),
+        "replayed": truth(True) if report.replayed else None,
     }
     yield from ((f"repeat-eval.{key}", value) for key, value in texts.items() if value is not None)
     counts = ("cases", "asked", "trials", "passed", "failed", "errors", "skipped", "missing", "flaky", "within_noise")
     yield from ((f"repeat-eval.{key}", str(getattr(totals, key))) for key in counts)
     figures = {"stability": totals.stability, "pass_rate": totals.pass_rate, "cost": totals.cost, "wall": totals.wall}
+    if totals.judge_cost is not None:
+        figures["judge_cost"] = totals.judge_cost
     if totals.interval is not None:
         figures |= {"interval_low": totals.interval[0], "interval_high": totals.interval[1]}
     yield from ((f"repeat-eval.{key}", number(value)) for key, value in figures.items() if value is not None)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.reports import comparison_parts as parts
 from repeat_eval.reports import format as fmt
-from repeat_eval.reports import wording
+from repeat_eval.reports import looks_text, wording
 from repeat_eval.reports.comparison_details import details
 from repeat_eval.reports.comparison_parts import CaseLink
 from repeat_eval.reports.comparison_wording import comparable, headline, same_commit
@@ -124,6 +124,7 @@ def content(report: Report, detail: Detail, *, link: CaseLink = _case_cell, comp
         "trend": trend_lines(report, TREND_ROWS if detail.settings else 0),
         "warnings": warnings[: detail.warnings],
         "warnings_more": max(len(warnings) - detail.warnings, 0),
+        "looks": _looks(report),
         "shed": _shed(detail, bool(report.settings), bool(failed)),
         "trials_done": wording.trials_done(report),
         "suite_interval": wording.suite_interval(report),
@@ -183,6 +184,12 @@ def _why(report: Report, failed: list[CaseReport]) -> list[dict[str, str]]:
     return lines
 
 
+def _looks(report: Report) -> parts.Table | None:
+    """The looks at this commit side by side; None where there was only one."""
+    rows = looks_text.rows(report, _case_cell, markdown)
+    return parts.Table(list(looks_text.TITLES), [":--"] * len(looks_text.TITLES), rows) if rows else None
+
+
 def _how(report: Report) -> list[tuple[str, str]]:
     """Where the figures come from, as label and text; unknown ones are left out."""
     origin = report.provenance
@@ -194,6 +201,7 @@ def _how(report: Report) -> list[tuple[str, str]]:
         "files": ", ".join(origin.files[:20])
         + (f" and {len(origin.files) - 20} more" if len(origin.files) > 20 else ""),
         "started": origin.started,
+        "looks": looks_text.kept_back(report) or None,
         "attempt": str(origin.attempt) if origin.attempt > 1 else None,
         "repeat-eval": origin.version,
     }

@@ -65,6 +65,7 @@ def write_reports(
     trials: Sequence[Trial] | None = None,
     junit_strict: bool = False,
     reproduce: str | None = None,
+    badges: bool = False,
     names: Iterable[str] | None = None,
 ) -> list[Path]:
     """Write report files into `folder`, which is made if it is not there. Each file is written whole or not at all.
@@ -75,6 +76,7 @@ def write_reports(
         trials: the run's trials, for the messages in junit.xml.
         junit_strict: junit.xml without properties in testcases.
         reproduce: the command that gives the same figures again, for comment.md.
+        badges: also the badges, each as SVG and as JSON.
         names: which files; None means all of `REPORT_FILES`.
 
     Returns:
@@ -96,7 +98,16 @@ def write_reports(
         path = folder / name
         write_atomic(path, REPORT_FILES[name](report, options))
         written.append(path)
-    return written
+    return written + (_write_badges(report, folder) if badges else [])
+
+
+def _write_badges(report: Report, folder: Path) -> list[Path]:
+    from repeat_eval.reports.badge import badge_files
+
+    files = badge_files(report)
+    for name, text in files.items():
+        write_atomic(folder / name, text.encode())
+    return [folder / name for name in files]
 
 
 def preload() -> None:

@@ -31,7 +31,7 @@ def reproduce_command(report: Report, source: Sequence[str], *, base: Sequence[s
     for name, setting in report.settings.items():
         known = setting.source in _GIVEN and isinstance(setting.value, (str, int, float))
         if known and not isinstance(setting.value, bool) and name != "seed":
-            words_of_command += [f"--{name.replace('_', '-')}", str(setting.value)]
+            words_of_command += [f"--{name.replace('_', '-')}", _typed(setting.value)]
     if report.provenance.seed is not None:
         words_of_command += ["--seed", str(report.provenance.seed)]
     chosen = _cases(report)
@@ -40,6 +40,11 @@ def reproduce_command(report: Report, source: Sequence[str], *, base: Sequence[s
     options = [option for case in chosen if selectable for option in ("--case", glob.escape(case))]
     text = shlex.join([*words_of_command, *options])
     return text if len(text) <= LIMIT else shlex.join(words_of_command)
+
+
+def _typed(value: object) -> str:
+    """A value as people type it: 1800, not 1800.0."""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _cases(report: Report) -> list[str]:

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.reports import format as fmt
+from repeat_eval.reports import looks_text, wording
 from repeat_eval.reports import terminal_comparison as compared
-from repeat_eval.reports import wording
 from repeat_eval.reports.columns import GAP, Column, drop_order, fit, known_columns
 from repeat_eval.reports.comparison_wording import repeats, same_commit, source, verdict_line
 from repeat_eval.reports.escape import terminal
@@ -78,6 +78,7 @@ class _Page:
         self.title()
         self.table()
         self.flaky()
+        self.looks()
         self.comparison()
         self.reasons()
         self.totals()
@@ -251,6 +252,16 @@ class _Page:
         for text, style in notes:
             self.line(text, style=style, hanging="  ")
         self.blank()
+
+    def looks(self) -> None:
+        """The looks at this commit, where there was more than one, and what of alpha they spend."""
+        rows = looks_text.rows(self.report, self.name, terminal)
+        for look, what, found, level in rows:
+            self.line(f"Look {look}: {what}; {found}; spends {level} of alpha", hanging="  ")
+        if kept := looks_text.kept_back(self.report):
+            self.line(f"How this was measured: {kept}", style="dim", hanging="  ")
+        if kept:
+            self.blank()
 
     def print_changed(self, rows: Sequence[compared.Row]) -> None:
         """The table of changed cases; in a narrow terminal columns go, and names are cut."""

@@ -28,8 +28,10 @@ def trend_lines(report: Report, rows: int) -> list[str]:
     known = [point.pass_rate for point in points if point.pass_rate is not None]
     spread = f", {fmt.percent1(min(known))} to {fmt.percent1(max(known))}" if known else ""
     line = sparkline([point.pass_rate for point in points])
-    shown = f"Last {fmt.count(len(points), 'run')}" if len(points) > 1 else "Last run"
-    lines = [f"{shown} of the default branch, oldest first: `{line}` (blocks from 0 to 100%{spread})."]
+    shown = f"Last {len(points)} runs of the default branch, oldest first: `{line}` (blocks from 0 to 100%{spread})."
+    if len(points) == 1:
+        shown = f"Last run of the default branch: {fmt.percent1(known[0]) if known else 'no pass rate'}."
+    lines = [shown]
     if rows > 0:
         lines += ["", "| run of | commit | pass rate | re-run 95% interval | verdict |", "|:--|:--|--:|:--|:--|"]
         lines += [_row(point) for point in reversed(points[-rows:])]

@@ -268,6 +268,8 @@ def time_and_cost(report: Report) -> list[str]:
     if totals.cost is not None:
         known = "" if totals.cost_known >= totals.trials else f" (known for {totals.cost_known:,} trials)"
         parts.append(fmt.money(totals.cost) + known)
+    if totals.judge_cost is not None:
+        parts.append(f"{fmt.money(totals.judge_cost)} for judges")
     tokens = [f"{known:,} {way}" for known, way in _tokens(report) if known is not None]
     if tokens:
         parts.append(f"tokens {', '.join(tokens)}")

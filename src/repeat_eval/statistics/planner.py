@@ -73,29 +73,6 @@ def minimal_detectable_difference(
     return (b + math.sqrt(b * b + 4.0 * a)) / 2.0
 
 
-def repeats_for_difference(
-    difference: float, cases: int, variance: float, *, alpha: float = 0.05, power: float = 0.8
-) -> int:
-    """Fewest repeats a side with which `minimal_detectable_difference` is at most `difference`.
-
-    Its equation solved for n = n1 = n2: q (difference + 2 v) / (K difference^2), rounded up.
-
-    Args:
-        difference: drop of the suite's rate to be found, from 1e-6 to 1.
-        cases: K, common cases.
-        variance: v, in [0, 0.5].
-        alpha: two-sided level, in (0, 1).
-        power: wanted chance to find the drop, in [0.5, 1).
-
-    Raises:
-        ValueError: an argument out of its range.
-    """
-    if cases < 1 or not 1e-6 <= difference <= 1.0:
-        raise ValueError("at least one case and a difference from 1e-6 to 1 are needed")
-    q = _effect(variance, alpha, power)
-    return max(1, math.ceil(q * (difference + 2.0 * variance) / (cases * difference * difference)))
-
-
 def gate_repeats(
     threshold: Fraction, bad_rate: float, *, power: float = 0.8, gate: Gate = "wilson", limit: int = 1000
 ) -> GateRepeats:

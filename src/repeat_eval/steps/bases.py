@@ -12,6 +12,7 @@ from repeat_eval.analysis.report import BaseSource, CaseReport, Report
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.records.journal import looks_like_run_file, read_run
 from repeat_eval.records.run import CasePlan, Run, RunFooter, RunHeader
+from repeat_eval.records.stored import MAX_BYTES, decode, looks_like_store, run_of_stored
 from repeat_eval.records.trial import Outcome, Trial
 from repeat_eval.reports.json_report import looks_like_report, read
 from repeat_eval.steps.files import find_files
@@ -20,7 +21,7 @@ from repeat_eval.steps.sides import Checkout
 from repeat_eval.suite.settings import Settings
 
 if TYPE_CHECKING:
-    from repeat_eval.suite.spec import SuiteSpec
+    from repeat_eval.suite.spec import CaseSpec, SuiteSpec, TargetSpec
 
 _LETTERS: dict[str, Outcome] = {"P": "passed", "F": "failed", "E": "error", "S": "skipped"}
 _FROM_BASE = ("repeats", "threshold", "gate")
@@ -47,9 +48,12 @@ def base_from_files(request: Request, suite: str) -> Base | None:
 
 
 def base_from(files: Sequence[str], request: Request, suite: str) -> Base:
-    """The base in some files; see `base_from_files`."""
-    run = run_from(files, request, lean=True)
+    """The base in some files; see `base_from_files`. Of a file from the store the newest run with a verdict counts."""
     shown = ", ".join(files)
+    paths = find_files(files)
+    if len(paths) == 1 and looks_like_store(paths[0]):
+        return Base(_newest_stored(paths[0], suite), "stored")
+    run = run_from(files, request, lean=True)
     if not run.trials:
         reasons = [*(run.footer.missing if run.footer else ()), *run.header.warnings] or ["it holds no trial"]
         raise UserError([Problem(f"cannot be compared with: {reason}", shown) for reason in reasons[:5]])
@@ -58,6 +62,18 @@ def base_from(files: Sequence[str], request: Request, suite: str) -> Base:
     # Results of other tools do not tell the suite's name; whoever names them as base says that they belong here.
     header = msgspec.structs.replace(run.header, suite=suite)
     return Base(msgspec.structs.replace(run, header=header), "file")
+
+
+def _newest_stored(path: Path, suite: str) -> Run:
+    try:
+        with path.open("rb") as file:
+            store = decode(file.read(MAX_BYTES + 1))
+    except (OSError, UserError) as error:
+        raise UserError(Problem(f"cannot be compared with: {error}", str(path))) from None
+    judged = [run for run in store.runs if run.verdict != "incomplete" and run.suite == suite]
+    if not judged:
+        raise UserError(Problem(f"holds no run of the suite {suite!r} with a verdict", str(path)))
+    return run_of_stored(judged[-1])
 
 
 def run_from(files: Sequence[str], request: Request, *, lean: bool = False) -> Run:
@@ -154,6 +170,33 @@ def suite_of_base(spec: SuiteSpec, checkout: Checkout, say: Callable[[str], None
     except UserError as error:
         say(f"base's suite cannot be read, so how head changes its gate cannot be told: {error.problems[0]}")
         return None
+
+
+def with_models_of(
+    spec: SuiteSpec, cases: Sequence[CaseSpec], base: SuiteSpec
+) -> tuple[SuiteSpec, tuple[CaseSpec, ...]]:
+    """Head's suite and cases for the other side, with base's own targets where a target is a model.
+
+    A model's prompt, tools and settings stand in the suite, so they are what a change changes. A case that only head
+    has keeps its target.
+    """
+    target = base.target if base.target is not None and _is_model(spec.target, base.target) else spec.target
+    own = {case.id: case for case in base.cases}
+    theirs = []
+    for case in cases:
+        same = own.get(case.id)
+        swap = same is not None and _is_model(case.target, same.target)
+        theirs.append(msgspec.structs.replace(case, target=same.target) if swap and same is not None else case)
+    return msgspec.structs.replace(spec, target=target), tuple(theirs)
+
+
+def asks_models(spec: SuiteSpec, cases: Sequence[CaseSpec]) -> bool:
+    """Whether the suite's target or that of a case is a model."""
+    return _is_model(spec.target, *(case.target for case in cases))
+
+
+def _is_model(*targets: TargetSpec | None) -> bool:
+    return any(target is not None and target.kind == "model" for target in targets)
 
 
 def with_settings_of(spec: SuiteSpec, base: SuiteSpec | None) -> SuiteSpec:

@@ -13,6 +13,8 @@ from repeat_eval.steps.bases import Base
 from repeat_eval.suite.settings import ResolvedSettings, Settings, setting_problems, settings_of
 
 GATE_SETTINGS = tuple(Rules.__struct_fields__)
+_OF_RECORDINGS = frozenset({"cassettes", "cassette_mode"})
+"""Left out of reports: what was replayed says the same as when it was recorded."""
 
 
 def rules_of(settings: ResolvedSettings) -> Rules:
@@ -55,7 +57,7 @@ def report_of(
     shown = {
         name: Setting(resolved.value, resolved.source)
         for name, resolved in settings.values.items()
-        if resolved.value is not None
+        if resolved.value is not None and name not in _OF_RECORDINGS
     }
     compared: dict[str, Any] = {"base_missing": base_missing}
     if base is not None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from repeat_eval.errors import Problem, UserError
-from repeat_eval.records.journal import Journal, looks_like_run_file, open_run
+from repeat_eval.records.journal import Journal, OpenRun, looks_like_run_file, open_run
 from repeat_eval.records.lock import writer_lock
 from repeat_eval.records.resume import refusals, trials_to_keep
 from repeat_eval.records.run import Run, RunFooter, RunHeader, StopReason
@@ -18,6 +18,7 @@ from repeat_eval.steps.files import find_files, make_output_folder
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.scrubbing import scrub_header, scrub_trial
 from repeat_eval.targets.environment import Scrubber
+from repeat_eval.targets.scratch import remove_left_behind
 
 RUN_FILE = "run.jsonl"
 BASE_FILE = "base.jsonl"
@@ -39,6 +40,9 @@ class Recording:
         self.header = header
         self.kept = kept
         """Trials of the interrupted run that is being resumed, without its errors."""
+        self.resumed = False
+        self.spent_before: float | None = None
+        """US dollars that the interrupted run has cost; None where that is not known, or there is none."""
         self._trials = {trial.key: trial for trial in kept}
         self._old_errors: set[tuple[str, int]] = set()
         self._open_journal = open_journal
@@ -80,7 +84,7 @@ class Recording:
         self._old_errors.discard(key)
         self._trials[key] = trial
         if self._progress is not None:
-            self._progress.step(failed=trial.outcome == "failed", error=trial.outcome == "error", cost=trial.cost)
+            self._progress.step(failed=trial.outcome == "failed", error=trial.outcome == "error", cost=trial.spent)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -135,6 +139,7 @@ def recordings(headers: Mapping[str, RunHeader], request: Request) -> Iterator[l
         UserError: the folder cannot be written, another process is writing there, an unfinished run is there and
             neither resume nor fresh was asked for, or the run there cannot be resumed as this one.
     """
+    remove_left_behind()
     scrub = Scrubber(request.environ).scrub
     clean = {name: scrub_header(header, scrub) for name, header in headers.items()}
     if request.out is None:
@@ -163,15 +168,16 @@ def _opened(path: Path, header: RunHeader, request: Request, stale: Path | None)
     open_journal, opened = _journal(path, header, request, stale)
     if opened is None:
         return Recording(header, (), open_journal, request)
-    made = Recording(header, trials_to_keep(opened), open_journal, request)
-    errors = {trial.key: trial for trial in opened.trials if trial.outcome == "error"}
+    made = Recording(header, trials_to_keep(opened.run), open_journal, request)
+    made.resumed, made.spent_before = True, opened.spent
+    errors = {trial.key: trial for trial in opened.run.trials if trial.outcome == "error"}
     made.note_old_errors(errors)
     return made
 
 
 def _journal(
     path: Path, header: RunHeader, request: Request, stale: Path | None
-) -> tuple[Callable[[], Journal], Run | None]:
+) -> tuple[Callable[[], Journal], OpenRun | None]:
     def create() -> Journal:
         with _as_user_error(path):
             if stale is not None:
@@ -199,7 +205,7 @@ def _journal(
                 raise UserError([Problem(f"cannot be resumed: {reason}", str(path)) for reason in shown])
             for warning in opened.run.warnings:
                 request.say(warning)
-            return resume, opened.run
+            return resume, opened
         try:
             finished = open_run(path).run.complete
         except UserError:

@@ -11,7 +11,7 @@ import msgspec
 
 from repeat_eval.execution.progress import Progress, Silent
 from repeat_eval.execution.stopping import GRACE_SECONDS
-from repeat_eval.records.run import Run
+from repeat_eval.records.run import Run, RunHeader
 from repeat_eval.suite.settings import Settings
 from repeat_eval.targets.run_as import RunAs
 
@@ -20,6 +20,26 @@ Duplicates = Literal["ask", "repeats", "retries", "error"]
 
 def _ignore(text: str) -> None:
     """Default for `say`."""
+
+
+class FreshTrials(msgspec.Struct, frozen=True):
+    """Trials of a further look at a suite: new ones in every sense, so that no earlier one is counted twice.
+
+    Attributes:
+        used: repetitions that earlier looks may have used; the new ones are numbered from the next one on.
+        asked: trials a side by case id; None for every case with its own repeats.
+    """
+
+    used: int
+    asked: Mapping[str, int] | None = None
+
+    def chosen(self, header: RunHeader) -> RunHeader:
+        """The header with what is asked for here."""
+        if self.asked is None:
+            return header
+        plans = [plan for plan in header.cases if plan.id in self.asked]
+        cases = tuple(msgspec.structs.replace(plan, asked=self.asked[plan.id]) for plan in plans)
+        return msgspec.structs.replace(header, cases=cases)
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,11 +56,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         base_missing: why there is no base, when one was looked for.
         settings_from: whose suite file decides thresholds, gates and repeats.
         cases, tags: which cases; empty means all.
+        fresh_trials: which trials a further look at the suite takes; None for an ordinary run.
         out: folder for the run file and the reports; None writes nothing.
         resume: go on with an unfinished run. fresh: throw an unfinished run away.
         name: name of the suite in command and results mode.
         duplicates: what equal names within one results file mean.
         junit_strict: leave out the properties that JUnit schemas do not allow.
+        badge: write badges beside the reports.
         environ: the environment that the user's code inherits, less what it must not see.
         run_as: the user that the user's code runs as; None for our own.
         own_environments: a side's commands find the programs of the `.venv` in its folder first.
@@ -63,12 +85,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     settings_from: Literal["head", "base"] = "head"
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    fresh_trials: FreshTrials | None = None
     out: Path | None = None
     resume: bool = False
     fresh: bool = False
     name: str | None = None
     duplicates: Duplicates = "ask"
     junit_strict: bool = False
+    badge: bool = False
     environ: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
     run_as: RunAs | None = None
     own_environments: bool = False

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +17,8 @@ from repeat_eval.records.fingerprints import trial_seed
 from repeat_eval.records.revision import commit_of
 from repeat_eval.records.run import RunHeader
 from repeat_eval.steps.bases import Base, base_from_files
+from repeat_eval.steps.budgets import stop_of
+from repeat_eval.steps.cassette_session import cassette_folder, child_variables, misses_file, noted_misses
 from repeat_eval.steps.command_evidence import CommandEvidence
 from repeat_eval.steps.finished import Finished
 from repeat_eval.steps.judging import report_of, rules_of
@@ -26,6 +27,7 @@ from repeat_eval.steps.request import Request
 from repeat_eval.steps.run_suite import load_reports_meanwhile
 from repeat_eval.steps.sides import base_checkout, side_environ
 from repeat_eval.suite.settings import ResolvedSettings, resolve
+from repeat_eval.targets.scratch import new_folder, remove_tree
 from repeat_eval.version import __version__
 
 RESULTS_FOLDER = "results"
@@ -67,13 +69,24 @@ def run_command(request: Request) -> Finished:
         records = stack.enter_context(recordings(headers, request))
         on_log = stack.enter_context(target_log(request))
         results = stack.enter_context(_results_folder(request))
-        stop = Stop(max_cost=settings["max_cost"], grace=request.grace)
+        misses = stack.enter_context(misses_file(cassette_folder(settings, folder), request))
+        told = [
+            child_variables(
+                cassette_folder(settings, folder, "base" if number + 1 < len(folders) else "head"),
+                settings["cassette_mode"],
+                request.environ,
+                misses,
+            )
+            for number in range(len(folders))
+        ]
+        stop = stop_of(settings, records, request)
         sides = [CommandEvidence(record, request, stop) for record in records]
         lanes = [
-            _lane(side, where, _side_results(results, len(folders), number), settings, on_log)
+            _lane(side, where, _side_results(results, len(folders), number), settings, on_log, told[number])
             for number, (side, where) in enumerate(zip(sides, folders, strict=True))
         ]
         asyncio.run(_run(lanes, stop, settings, request))
+        sides[-1].missing += noted_misses(misses)
         runs = [side.finish(stop, settings) for side in sides]
         wall = records[-1].wall
         loading.join()
@@ -88,7 +101,12 @@ def _side_results(results: Path, sides: int, number: int) -> Path:
 
 
 def _lane(
-    side: CommandEvidence, folder: Path, results: Path, settings: ResolvedSettings, on_log: Callable[[str], None]
+    side: CommandEvidence,
+    folder: Path,
+    results: Path,
+    settings: ResolvedSettings,
+    on_log: Callable[[str], None],
+    told: Mapping[str, str],
 ) -> CommandLane:
     side.record.begin()
     plan = CommandPlan(
@@ -99,7 +117,7 @@ def _lane(
         timeout=settings["timeout"] if settings.source("timeout") != "default" else None,
         copy=settings["workdir"] == "copy",
         seed=side.record.header.seed,
-        environ=side_environ(side.request, folder),
+        environ={**side_environ(side.request, folder), **told},
         on_log=on_log,
         run_as=side.request.run_as,
     )
@@ -122,7 +140,10 @@ def _results_folder(request: Request) -> Iterator[Path]:
     if request.out is not None:
         yield request.out / RESULTS_FOLDER
         return
-    with tempfile.TemporaryDirectory(prefix="repeat-eval-results-") as name:
+    folder = new_folder()
+    try:
         if request.run_as is not None:
-            request.run_as.give(name)
-        yield Path(name)
+            request.run_as.give(folder)
+        yield folder
+    finally:
+        remove_tree(folder)

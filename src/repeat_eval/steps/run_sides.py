@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,17 @@ from repeat_eval.errors import Problem, UserError
 from repeat_eval.execution.prepare import Prepared, Workshop
 from repeat_eval.execution.run_trials import Lane, run_lanes, started
 from repeat_eval.execution.stopping import Stop, signals_stop
+from repeat_eval.execution.trials import PlannedCase
 from repeat_eval.records.run import Run, RunHeader
+from repeat_eval.steps.budgets import stop_of
+from repeat_eval.steps.cassette_session import (
+    cassette_folder,
+    child_variables,
+    misses_file,
+    noted_misses,
+    replays_responses,
+    session_of,
+)
 from repeat_eval.steps.recording import BASE_FILE, RUN_FILE, Recording, recordings, target_log
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.sides import check_imports, check_side, root_of, side_environ
@@ -22,6 +33,7 @@ from repeat_eval.suite.settings import ResolvedSettings
 from repeat_eval.suite.spec import CaseSpec, SuiteSpec
 
 if TYPE_CHECKING:
+    from repeat_eval.cassettes.session import Session
     from repeat_eval.targets.function_target import FunctionTarget
 
 
@@ -53,12 +65,24 @@ def run_sides(head: SidePlan, base: SidePlan | None, request: Request) -> SidesD
     Raises:
         UserError: a target cannot be started, comes from the other side, or the output folder cannot be used.
     """
-    headers = {RUN_FILE: head.header} if base is None else {BASE_FILE: base.header, RUN_FILE: head.header}
-    with recordings(headers, request) as records, target_log(request) as on_log:
+    session = _session(head, request, "head")
+    headers = {RUN_FILE: _marked(head, session)}
+    other_session = None
+    if base is not None:
+        other_session = _session(base, request, "base")
+        headers = {BASE_FILE: _marked(base, other_session), **headers}
+    with (
+        recordings(headers, request) as records,
+        target_log(request) as on_log,
+        misses_file(cassette_folder(head.settings, head.spec.folder), request) as misses,
+    ):
         record = records[-1]
-        environ = side_environ(request, head.spec.folder)
-        workshop = Workshop(head.spec, head.settings, environ, on_log, head.function, run_as=request.run_as)
-        sides = [_Side("head", record, workshop.prepare(head.cases, head.header.cases))]
+        environ = _environ(head, request, "head", misses)
+        workshop = Workshop(
+            head.spec, head.settings, environ, on_log, head.function, run_as=request.run_as, seed=head.header.seed
+        )
+        _record(workshop, session)
+        sides = [_Side("head", record, workshop.prepare(head.cases, head.header.cases), session)]
         if base is not None:
 
             def on_base_log(line: str) -> None:
@@ -67,23 +91,64 @@ def run_sides(head: SidePlan, base: SidePlan | None, request: Request) -> SidesD
             other = Workshop(
                 base.spec,
                 base.settings,
-                side_environ(request, base.spec.folder),
+                _environ(base, request, "base", misses),
                 on_base_log,
                 judge=sides[0].prepared.remote,
                 spare_interpreter=workshop.interpreter,
                 pace=workshop.pace,
                 run_as=request.run_as,
+                seed=base.header.seed,
+                throttles=workshop.throttles,
             )
-            sides.insert(0, _Side("base", records[0], other.prepare(base.cases, base.header.cases)))
+            _record(other, other_session)
+            sides.insert(0, _Side("base", records[0], other.prepare(base.cases, base.header.cases), other_session))
         roots = {} if base is None or base.root is None else {"base": base.root, "head": root_of(head.spec.folder)}
-        stop = Stop(max_cost=head.settings["max_cost"], grace=request.grace)
-        asyncio.run(_run(sides, roots, head.settings, stop, request))
-        warnings = _cost_warnings(head.settings, stop, record)
+        stop = stop_of(head.settings, records, request)
+        ended = [one for one in (other_session, session) if one is not None]
+        try:
+            asyncio.run(_run(sides, roots, head.settings, stop, request))
+        finally:
+            refused = [text for one in ended for text in one.close()]
+        for one in ended:
+            request.say(one.summary())
+        warnings = (*_cost_warnings(head.settings, stop, record), *refused)
         base_run = None
         if base is not None:
-            base_run = records[0].finish(stopped=stop.reason if records[0].left else None)
-        run = record.finish(stopped=stop.reason if record.left else None, warnings=warnings)
+            lacking = () if other_session is None else other_session.missing()
+            base_run = records[0].finish(stopped=stop.reason if records[0].left else None, missing=lacking)
+        lacking = (*[text for one in reversed(ended) for text in one.missing()], *noted_misses(misses))
+        run = record.finish(stopped=stop.reason if record.left else None, warnings=warnings, missing=lacking)
         return SidesDone(run, base_run, record)
+
+
+def _session(side: SidePlan, request: Request, name: str) -> Session | None:
+    return session_of(
+        side.spec, side.cases, side.settings, request, function=side.function is not None, side=name
+    )
+
+
+def _record(workshop: Workshop, session: Session | None) -> None:
+    """Put recordings around what a workshop builds."""
+    if session is not None:
+        from repeat_eval.cassettes.model_calls import RecordedCalls
+
+        workshop.session = session
+        workshop.wrap = partial(RecordedCalls, session=session)
+
+
+def _marked(side: SidePlan, session: Session | None) -> RunHeader:
+    """The side's header, which says so when recordings may stand for the code under test."""
+    asked = [plan.asked for plan in side.header.cases]
+    if not replays_responses(session, side.spec, side.cases, asked, function=side.function is not None):
+        return side.header
+    return msgspec.structs.replace(side.header, replayed=True)
+
+
+def _environ(side: SidePlan, request: Request, name: str, misses: Path | None) -> Mapping[str, str]:
+    environ = side_environ(request, side.spec.folder)
+    folder = cassette_folder(side.settings, side.spec.folder, name)
+    told = child_variables(folder, side.settings["cassette_mode"], environ, misses)
+    return {**environ, **told} if told else environ
 
 
 class BaseNotStarted(UserError):
@@ -96,11 +161,13 @@ class _Side(msgspec.Struct, frozen=True):
     name: str
     record: Recording
     prepared: Prepared
+    session: Session | None = None
 
 
 async def _run(
     sides: Sequence[_Side], roots: dict[str, Path], settings: ResolvedSettings, stop: Stop, request: Request
 ) -> None:
+    used = 0 if request.fresh_trials is None else request.fresh_trials.used
     total = sum(case.asked for side in sides for case in side.prepared.cases)
     async with contextlib.AsyncExitStack() as stack:
         for side in sides:
@@ -112,11 +179,12 @@ async def _run(
         request.progress.start(total, sum(len(side.record.kept) for side in sides))
         lanes = [
             Lane(
-                cases=side.prepared.cases,
+                cases=_after(side.prepared.cases, used),
                 seed=side.record.header.seed,
                 on_trial=side.record.add,
                 remote=side.prepared.remote,
-                done={trial.key for trial in side.record.kept},
+                done={trial.key for trial in side.record.kept} | _used(side.prepared.cases, used),
+                session=side.session,
             )
             for side in sides
         ]
@@ -132,6 +200,15 @@ async def _run(
                 )
         finally:
             request.progress.stop()
+
+
+def _after(cases: Sequence[PlannedCase], used: int) -> Sequence[PlannedCase]:
+    """The cases, their trials numbered after those that are used up."""
+    return [msgspec.structs.replace(case, asked=case.asked + used) for case in cases] if used else cases
+
+
+def _used(cases: Sequence[PlannedCase], used: int) -> set[tuple[str, int]]:
+    return {(case.spec.id, repetition) for case in cases for repetition in range(1, used + 1)}
 
 
 @contextlib.contextmanager
@@ -158,6 +235,12 @@ def _check_sides(sides: Sequence[_Side], roots: dict[str, Path]) -> None:
 
 
 def _cost_warnings(settings: ResolvedSettings, stop: Stop, record: Recording) -> tuple[str, ...]:
-    if settings["max_cost"] is not None and not stop.costs_known and record.trials:
+    if settings["max_cost"] is None or not record.trials:
+        return ()
+    if not stop.costs_known:
         return ("max-cost is set, but the target reports no cost: it could not be watched",)
+    judged = [trial for trial in record.trials if any(check.judge for check in trial.checks)]
+    unknown = sum(trial.judge_cost is None for trial in judged)
+    if unknown:
+        return (f"max-cost is set, but what judging cost is unknown for {unknown} trials, and does not count",)
     return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,12 +14,12 @@ from repeat_eval.records.fingerprints import trial_seed
 from repeat_eval.records.revision import commit_of
 from repeat_eval.records.run import RunHeader, Selection
 from repeat_eval.reports.registry import preload
-from repeat_eval.steps.bases import Base, base_from_files, suite_of_base, with_settings_of
+from repeat_eval.steps.bases import Base, asks_models, base_from_files, suite_of_base, with_models_of, with_settings_of
 from repeat_eval.steps.finished import Finished
 from repeat_eval.steps.judging import report_of, rules_of
 from repeat_eval.steps.recording import now
 from repeat_eval.steps.request import Request
-from repeat_eval.steps.run_sides import SidePlan, run_sides
+from repeat_eval.steps.run_sides import BaseNotStarted, SidePlan, run_sides
 from repeat_eval.steps.sides import Checkout, base_checkout, root_of
 from repeat_eval.suite.load import load_suite, target_from_text
 from repeat_eval.suite.selection import nothing_selected, select
@@ -60,14 +60,20 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
             settings = resolve(("option", request.options), ("variable", request.variables), ("suite", spec.settings))
         cases = select(spec.cases, request.cases, request.tags)
         header = _header(spec, cases, settings, request, in_process=function is not None)
+        if request.fresh_trials is not None:
+            header = request.fresh_trials.chosen(header)
+            cases = _planned(cases, header)
         base = base_from_files(request, header.suite)
         loading = load_reports_meanwhile()
         head = SidePlan(spec=spec, cases=cases, settings=settings, header=header, function=function)
-        finished = run_sides(head, None if checkout is None else _base_plan(head, checkout, request), request)
+        base_plan = None if checkout is None else _base_plan(head, checkout, request, base_suite)
+        finished = run_sides(head, base_plan, request)
         loading.join()
     if finished.base_run is not None:
         base = Base(finished.base_run, "side-by-side")
     written = None if base_suite is None else _as_base_wrote_it(base_suite, request)
+    if written is not None and request.fresh_trials is not None:
+        written = request.fresh_trials.chosen(written)
     report = report_of(
         finished.run,
         settings,
@@ -79,9 +85,18 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
     return Finished(report, finished.recording)
 
 
-def _base_plan(head: SidePlan, checkout: Checkout, request: Request) -> SidePlan:
-    """Base runs head's suite with base's code. Its trials have other seeds, so that the sides are independent."""
+def _base_plan(head: SidePlan, checkout: Checkout, request: Request, base_suite: SuiteSpec | None) -> SidePlan:
+    """Base runs head's suite with base's code. Its trials have other seeds, so that the sides are independent.
+
+    Where the target is a model, its prompt, tools and settings in the suite are the code under test: base has its own.
+    """
     base = msgspec.structs.replace(head.spec, folder=checkout.folder)
+    cases = head.cases
+    if request.target is None and request.base_target is None:
+        if base_suite is not None:
+            base, cases = with_models_of(base, cases, base_suite)
+        elif head.spec.path is not None and head.function is None and asks_models(base, cases):
+            raise BaseNotStarted("base: there is no suite of this name that can be read, so it has no model target")
     if request.base_target is not None:
         base = _with_target(base, request.base_target)
     base_header = msgspec.structs.replace(
@@ -89,10 +104,10 @@ def _base_plan(head: SidePlan, checkout: Checkout, request: Request) -> SidePlan
         commit=checkout.commit,
         seed=trial_seed(head.header.seed, "base", 0) >> 4,
         target=describe_target(base.target),
-        target_fingerprint=fingerprint_targets(base, head.cases),
+        target_fingerprint=fingerprint_targets(base, cases),
     )
     root = None if request.base_target is not None else checkout.root
-    return SidePlan(spec=base, cases=head.cases, settings=head.settings, header=base_header, root=root)
+    return SidePlan(spec=base, cases=cases, settings=head.settings, header=base_header, root=root)
 
 
 def _as_base_wrote_it(base_suite: SuiteSpec, request: Request) -> RunHeader:
@@ -100,6 +115,11 @@ def _as_base_wrote_it(base_suite: SuiteSpec, request: Request) -> RunHeader:
     layers = resolve(("option", request.options), ("variable", request.variables), ("suite", base_suite.settings))
     cases = select(base_suite.cases, request.cases, request.tags)
     return _header(base_suite, cases, layers, request, in_process=False)
+
+
+def _planned(cases: Sequence[CaseSpec], header: RunHeader) -> tuple[CaseSpec, ...]:
+    planned = {plan.id for plan in header.cases}
+    return tuple(case for case in cases if case.id in planned)
 
 
 def _with_target(spec: SuiteSpec, text: str) -> SuiteSpec:
@@ -119,7 +139,7 @@ def _header(
         selection=Selection(cases=request.cases, tags=request.tags),
         repeats=settings["repeats"],
         cases=plan_cases(spec, cases, settings),
-        settings=rules_of(settings).as_settings(),
+        settings={**rules_of(settings).as_settings(), **_judge_settings(settings)},
         seed=settings["seed"],
         target_fingerprint=None if in_process else fingerprint_targets(spec, cases),
         target="a function of this process" if in_process else describe_target(spec.target),
@@ -127,6 +147,12 @@ def _header(
         started=now(),
         warnings=tuple(warnings),
     )
+
+
+def _judge_settings(settings: ResolvedSettings) -> dict[str, Any]:
+    """Who grades, for the header; only the name of the key's variable is known here, and not its value."""
+    said = settings.judge()
+    return {"judge": said} if said else {}
 
 
 def load_reports_meanwhile() -> threading.Thread:

@@ -8,6 +8,7 @@ import msgspec
 
 from repeat_eval.analysis.report import Report
 from repeat_eval.records.run import RunFooter, RunHeader
+from repeat_eval.records.stored import Store
 from repeat_eval.records.trial import Trial
 from repeat_eval.suite.checks.registry import known_kinds
 from repeat_eval.suite.model import CaseDefaults, CaseModel, SuiteModel
@@ -20,8 +21,8 @@ class _FooterLine(msgspec.Struct):
 
 
 def schema_of(what: str) -> dict[str, Any]:
-    """The JSON Schema of `suite`, `run` (one line of a run file) or `report`; KeyError for anything else."""
-    return {"suite": _suite, "run": _run, "report": _report}[what]()
+    """The JSON Schema of `suite`, `run` (one line of a run file), `report` or `store`; KeyError for anything else."""
+    return {"suite": _suite, "run": _run, "report": _report, "store": _store}[what]()
 
 
 def _suite() -> dict[str, Any]:
@@ -70,3 +71,8 @@ def _run() -> dict[str, Any]:
 def _report() -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components([Report], ref_template="#/$defs/{name}")
     return {"$schema": DIALECT, "title": "repeat-eval report", **schemas[0], "$defs": components}
+
+
+def _store() -> dict[str, Any]:
+    schemas, components = msgspec.json.schema_components([Store], ref_template="#/$defs/{name}")
+    return {"$schema": DIALECT, "title": "repeat-eval store: the runs of one suite", **schemas[0], "$defs": components}

@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from repeat_eval.errors import Problem, UserError
 from repeat_eval.records.revision import ask_git, commit_of, git_environment
 from repeat_eval.steps.request import Request
 from repeat_eval.targets.environment import child_environment
+from repeat_eval.targets.scratch import is_left_behind, new_folder
 
 
 class Checkout(msgspec.Struct, frozen=True):
@@ -51,7 +51,8 @@ def base_checkout(request: Request, head: Path) -> Iterator[Checkout]:
         yield _checkout(request.base_dir, root, head)
         return
     reference = request.base_ref or ""
-    place = Path(tempfile.mkdtemp(prefix="repeat-eval-base-"))
+    _remove_dead_worktrees(root)
+    place = new_folder()
     try:
         _git(root, "worktree", "add", "--detach", "--quiet", str(place / "base"), reference, what=reference)
         yield _checkout(place / "base", root, head)
@@ -60,6 +61,16 @@ def base_checkout(request: Request, head: Path) -> Iterator[Checkout]:
         with contextlib.suppress(UserError):
             _git(root, "worktree", "remove", "--force", "--force", str(place / "base"), what=reference)
         shutil.rmtree(place, ignore_errors=True)
+
+
+def _remove_dead_worktrees(root: Path) -> None:
+    """Have git forget the worktrees of runs that were killed; their folders may be gone already. Others stay."""
+    for line in (ask_git(root, "worktree", "list", "--porcelain") or "").splitlines():
+        path = Path(line.removeprefix("worktree "))
+        if line.startswith("worktree ") and path.name == "base" and is_left_behind(path.parent.name):
+            with contextlib.suppress(UserError):
+                _git(root, "worktree", "remove", "--force", "--force", str(path), what="a worktree left behind")
+            shutil.rmtree(path.parent, ignore_errors=True)
 
 
 def _checkout(base: Path, head_root: Path, head: Path) -> Checkout:

@@ -26,6 +26,7 @@ def write_reports(report: Report, request: Request, *, trials: Sequence[Trial] |
         request.out,
         trials=trials,
         junit_strict=request.junit_strict,
+        badges=request.badge,
         reproduce=reproduce(report, request),
     )
 

@@ -110,6 +110,19 @@ def _points(value: Any) -> float:
     return points
 
 
+def _folder_name(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError(f"must be the name of a folder, for instance cassettes; found {found(value)}")
+    return value.strip()
+
+
+def _switch(value: Any) -> bool:
+    word = value.strip().lower() if isinstance(value, str) else value
+    if not isinstance(word, bool) and word not in ("true", "false"):
+        raise ValueError(f"must be true or false; found {found(value)}")
+    return word in (True, "true")
+
+
 def _rate_limit(value: Any) -> str:
     if not isinstance(value, str) or not _RATE.match(value.strip()):
         raise ValueError(f"must be a rate such as 60/min, 5/s or 1000/h; found {found(value)}")
@@ -152,11 +165,14 @@ Repeats = Annotated[int, BeforeValidator(_whole(1, MAX_REPEATS, "for instance 10
 Workers = Annotated[int, BeforeValidator(_whole(1, 1000, "for instance 8"), json_schema_input_type=_Whole)]
 Seed = Annotated[int, BeforeValidator(_whole(0, 2**53, "for instance 7"), json_schema_input_type=_Whole)]
 Retries = Annotated[int, BeforeValidator(_whole(0, 10, "for instance 2"), json_schema_input_type=_Whole)]
+ExtraLooks = Annotated[int, BeforeValidator(_whole(0, 2, "for instance 2"), json_schema_input_type=_Whole)]
 FailingCases = Annotated[int, BeforeValidator(_whole(0, 1_000_000, "for instance 2"), json_schema_input_type=_Whole)]
 Seconds = Annotated[float, BeforeValidator(_seconds, json_schema_input_type=_Amount)]
 Money = Annotated[float, BeforeValidator(_money, json_schema_input_type=_Amount)]
 Alpha = Annotated[str, BeforeValidator(_alpha)]
 Points = Annotated[float, BeforeValidator(_points)]
+Switch = Annotated[bool, BeforeValidator(_switch)]
+FolderName = Annotated[str, BeforeValidator(_folder_name)]
 RateLimit = Annotated[str, BeforeValidator(_rate_limit)]
 CaseId = Annotated[str, BeforeValidator(case_id, json_schema_input_type=str | float)]
 Reference = Annotated[str, BeforeValidator(python_reference)]

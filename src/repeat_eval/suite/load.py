@@ -14,6 +14,7 @@ from repeat_eval.errors import Problem, UserError
 from repeat_eval.records.natural_order import natural_key
 from repeat_eval.suite.expect import make_checks
 from repeat_eval.suite.fields import case_id, found
+from repeat_eval.suite.judge_settings import JudgeSettings
 from repeat_eval.suite.messages import plain_message, unknown_key
 from repeat_eval.suite.model import SPELLINGS, SUITE_SPELLINGS, CaseDefaults, CaseModel, SuiteModel, TargetModel
 from repeat_eval.suite.settings import Settings
@@ -262,6 +263,9 @@ class _Loader(msgspec.Struct):
         return respelled
 
     def _validated(self, model: type[_M], body: dict[str, Any], source: Source, path: KeyPath) -> _M | None:
+        target = body.get("target")
+        if isinstance(target, dict) and isinstance(target.get("model"), dict | str):
+            self._check_model(target["model"], source, (*path, "target", "model"))
         try:
             return model.model_validate(body)
         except ValidationError as error:
@@ -269,10 +273,19 @@ class _Loader(msgspec.Struct):
                 self._report(model, dict(details), source, path)
             return None
 
+    def _check_model(self, value: Any, source: Source, path: KeyPath) -> None:
+        """Report the faults of what stands behind `model:` of a target."""
+        from repeat_eval.suite.model_target import model_problems
+
+        for below, of_key, text in model_problems(value):
+            self.problems.append(self._problem(source, (*path, *below), text, of_key=of_key))
+
     def _report(self, model: type[Any], details: dict[str, Any], source: Source, path: KeyPath) -> None:
         loc = tuple(details["loc"])
         known = [name for name in model.model_fields if name != "id" or model is CaseModel]
-        if len(loc) > 1:
+        if loc[0] == "judge" and len(loc) > 1:
+            known = list(JudgeSettings.model_fields)
+        elif len(loc) > 1:
             known = list(TargetModel.model_fields) if "target" in loc else list(CaseDefaults.model_fields)
         of_key = details["type"] == "extra_forbidden"
         details["loc"] = loc
@@ -309,4 +322,6 @@ def _target_spec(model: TargetModel, source: Source | None, path: KeyPath) -> Ta
         return TargetSpec("python", model.python, source, path)
     if model.command is not None:
         return TargetSpec("command", plain(model.command), source, path)
+    if model.model is not None:
+        return TargetSpec("model", plain(model.model), source, path)
     return TargetSpec("http", plain(model.http), source, path)

@@ -25,13 +25,29 @@ def _command(value: Any) -> Any:
     return value
 
 
+def _model(value: Any) -> Any:
+    if not isinstance(value, dict | str):
+        raise ValueError(f"must be a mapping, or provider:model; found {fields.found(value)}")
+    return value
+
+
+def _named_model(name: str) -> str:
+    from repeat_eval.suite.model_target import model_problems
+
+    for _, _, sentence in model_problems(name):
+        raise ValueError(f"is the name of a model that cannot be used: {sentence}")
+    return name
+
+
 def _target(value: Any) -> Any:
-    """The short forms `python:agent:answer`, `agent:answer`, `command:…` and a URL."""
+    """The short forms `python:agent:answer`, `agent:answer`, `command:…`, `model:openai:gpt-5-mini` and a URL."""
     if not isinstance(value, str):
         return value
-    for kind in ("python", "command", "http"):
+    for kind in ("python", "command", "http", "model"):
         if value.startswith(kind + ":") and not value.startswith("http://"):
             rest = value[len(kind) + 1 :].strip()
+            if kind == "model":
+                return {"model": _named_model(rest)}
             return {"http": {"url": rest}} if kind == "http" else {kind: rest}
     if value.startswith(("http://", "https://")):
         return {"http": {"url": value}}
@@ -39,12 +55,12 @@ def _target(value: Any) -> Any:
         return {"python": fields.python_reference(value)}
     except ValueError:
         raise ValueError(
-            f"must be python:module:function, command:LINE, or a URL; found {fields.found(value)}"
+            f"must be python:module:function, command:LINE, model:provider:name, or a URL; found {fields.found(value)}"
         ) from None
 
 
 class TargetModel(BaseModel):
-    """What is evaluated: exactly one of `python`, `command` and `http`."""
+    """What is evaluated: exactly one of `python`, `command`, `http` and `model`."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
@@ -53,13 +69,16 @@ class TargetModel(BaseModel):
         None, description="Command line or list of words; the case comes as JSON on stdin, the answer goes to stdout."
     )
     http: dict[str, Any] | None = Field(None, description="url, method, headers, json, output and more.")
+    model: Annotated[Any, BeforeValidator(_model, json_schema_input_type=dict[str, Any] | str)] | None = Field(
+        None, description="name, system, tools, settings and more."
+    )
 
     @model_validator(mode="after")
     def _exactly_one(self) -> TargetModel:
-        given = [kind for kind in ("python", "command", "http") if getattr(self, kind) is not None]
+        given = [kind for kind in ("python", "command", "http", "model") if getattr(self, kind) is not None]
         if len(given) != 1:
             what = "both " + " and ".join(given) if given else "none of them"
-            raise ValueError(f"needs exactly one of python, command and http; found {what}")
+            raise ValueError(f"needs exactly one of python, command, http and model; found {what}")
         return self
 
 

@@ -5,7 +5,7 @@ None means "not said here". Precedence: option, environment variable, suite file
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from repeat_eval.errors import UserError
 from repeat_eval.suite import fields
+from repeat_eval.suite.judge_settings import JudgeLayer, JudgeSettings
 from repeat_eval.suite.messages import plain_message
 
 Source = Literal["option", "variable", "suite", "default", "run file"]
@@ -49,6 +50,14 @@ class Settings(BaseModel):
     removed_cases: Literal["warn", "incomplete"] | None = Field(
         None, description="What cases mean that only base has (default warn; incomplete with --command and --results)."
     )
+    gate_stored: fields.Switch | None = Field(
+        None, description="Regressions against a stored base fail the gate too (default false: they are only shown)."
+    )
+    extra_looks: fields.ExtraLooks | None = Field(
+        None,
+        description="Further looks at one commit that alpha is kept back for, 0 to 2 (default 0; in the action 2 on pull "
+        "requests where base runs beside head).",
+    )
     workers: fields.Workers | None = Field(None, description="Trials in flight at once (default 4).")
     seed: fields.Seed | None = Field(None, description="Seed of everything random (default 0).")
     timeout: fields.Seconds | None = Field(None, description="Seconds a trial may take (default 120).")
@@ -63,6 +72,11 @@ class Settings(BaseModel):
     isolation: Literal["none", "process"] | None = Field(None, description="process: each trial its own process.")
     workdir: Literal["shared", "copy"] | None = Field(None, description="copy: each trial a fresh copy of the folder.")
     interpreter: str | None = Field(None, description="Python interpreter for Python targets and checks.")
+    cassettes: fields.FolderName | None = Field(None, description="Folder of recorded responses (default: none).")
+    cassette_mode: Literal["auto", "record", "replay", "off"] | None = Field(
+        None, description="What is done with recordings (default auto for model calls where a folder is named, else off)."
+    )
+    judge: JudgeLayer | None = Field(None, description="Who grades `judge` checks; from outside judge.KEY=VALUE.")
 
 
 DEFAULTS: Mapping[str, Any] = {
@@ -75,6 +89,8 @@ DEFAULTS: Mapping[str, Any] = {
     "fail_on": "regression",
     "alpha": "0.05",
     "no_base": "pass",
+    "gate_stored": False,
+    "extra_looks": 0,
     "workers": 4,
     "seed": 0,
     "timeout": 120.0,
@@ -84,6 +100,10 @@ DEFAULTS: Mapping[str, Any] = {
     "isolation": "none",
     "workdir": "shared",
 }
+
+
+_JUDGE = "judge."
+"""Before the names of settings of judges, each of which is decided by itself."""
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -106,6 +126,14 @@ class ResolvedSettings(msgspec.Struct, frozen=True):
         """Who decided a setting."""
         return self.values[name].source
 
+    def judge(self, *sources: Source) -> dict[str, Any]:
+        """What these places (or all of them) say about judges, by key; settings of the model beside the others."""
+        return {
+            name.removeprefix(_JUDGE): resolved.value
+            for name, resolved in self.values.items()
+            if name.startswith(_JUDGE) and (not sources or resolved.source in sources)
+        }
+
 
 def setting_problems(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What is wrong with settings given outside a suite file: (name of the setting, sentence) each."""
@@ -115,9 +143,14 @@ def setting_problems(values: Mapping[str, Any]) -> list[tuple[str, str]]:
         Settings.model_validate(dict(values))
     except ValidationError as error:
         return [
-            (str(details["loc"][0]), plain_message(details, list(Settings.model_fields))) for details in error.errors()
+            (str(details["loc"][0]), plain_message(details, _known_beside(details["loc"])))
+            for details in error.errors()
         ]
     return []
+
+
+def _known_beside(loc: Sequence[int | str]) -> list[str]:
+    return list((JudgeSettings if len(loc) > 1 else Settings).model_fields)
 
 
 def settings_of(values: Mapping[str, Any]) -> Settings:
@@ -141,6 +174,11 @@ def resolve(*layers: tuple[Source, Settings]) -> ResolvedSettings:
                 resolved = Resolved(value, source)
                 break
         values[name] = resolved
+    if values["judge"].value is not None:
+        del values["judge"]
+        for source, layer in reversed(layers):
+            said = layer.judge.flat() if layer.judge is not None else {}
+            values.update((_JUDGE + name, Resolved(value, source)) for name, value in said.items())
     if (values["require"].value is None) != (values["margin"].value is None):
         raise UserError(
             "`require: non-inferior` and `margin` go together: how many points worse may head be? "

@@ -12,7 +12,7 @@ from repeat_eval.suite.checks.base import Check
 from repeat_eval.suite.settings import Settings
 from repeat_eval.suite.yaml_source import KeyPath, Source
 
-TargetKind = Literal["python", "command", "http"]
+TargetKind = Literal["python", "command", "http", "model"]
 
 
 class TargetSpec(msgspec.Struct, frozen=True):

@@ -10,7 +10,6 @@ import os
 import shlex
 import shutil
 import stat
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +24,8 @@ from repeat_eval.targets.environment import child_environment, trial_variables
 from repeat_eval.targets.processes import MAX_OUTPUT_BYTES, Finished, describe_exit, run_process
 from repeat_eval.targets.python_target import answer_from
 from repeat_eval.targets.run_as import RunAs
-from repeat_eval.targets.workdirs import copy_folder, remove_tree, to_the_end
+from repeat_eval.targets.scratch import new_folder, remove_tree
+from repeat_eval.targets.workdirs import copy_folder, to_the_end
 
 Workdir = Literal["shared", "copy"]
 
@@ -92,7 +92,7 @@ class CommandTarget:
         self._arguments = self._split()
         if not self._shell:
             self._require_program(self._arguments[0])
-        self._scratch = Path(tempfile.mkdtemp(prefix="repeat-eval-", dir=self._environ.get("TMPDIR") or None))
+        self._scratch = new_folder(self._environ.get("TMPDIR") or None)
         self._give(self._scratch)
 
     async def answer(self, call: Call) -> tuple[Answer, int]:

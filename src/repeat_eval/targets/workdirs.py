@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from repeat_eval.targets.run_as import RunAs
+from repeat_eval.targets.scratch import new_folder, remove_tree
 
 _A = TypeVar("_A")
 _R = TypeVar("_R")
@@ -39,7 +39,7 @@ def private_folder(
     copy_from: Path | None = None, *, left_out: Sequence[Path] = (), run_as: RunAs | None = None
 ) -> Iterator[Path]:
     """A new folder of one's own (of `run_as`), empty or a copy of another, removed afterwards."""
-    parent = Path(tempfile.mkdtemp(prefix="repeat-eval-"))
+    parent = new_folder()
     try:
         folder = parent
         if copy_from is not None:
@@ -50,19 +50,6 @@ def private_folder(
         yield folder
     finally:
         remove_tree(parent)
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a folder; what the user's code made unremovable stays, since that is no reason to lose a trial."""
-    with contextlib.suppress(OSError):
-        if path.is_symlink() or path.is_file():
-            path.unlink()
-    shutil.rmtree(path, ignore_errors=True)
-    if path.exists():
-        for parent, _, _ in os.walk(path):  # does not follow links
-            with contextlib.suppress(OSError):
-                Path(parent).chmod(0o700)
-        shutil.rmtree(path, ignore_errors=True)
 
 
 async def to_the_end(function: Callable[[_A], _R], argument: _A) -> _R:

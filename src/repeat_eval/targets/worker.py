@@ -357,7 +357,7 @@ def _retry_after(exc: BaseException) -> float | None:
 
 
 def describe(exc: BaseException) -> dict[str, Any]:
-    """An exception of the user's code as data: `kind` (`crash` or `provider`), `message`, `retry_after` (seconds)."""
+    """An exception of the user's code as data: `kind` (`crash`, `provider` or `recording`), `message`, `retry_after` (seconds)."""
     try:
         text = " ".join(str(exc)[:4000].split())
     except Exception:
@@ -370,6 +370,8 @@ def describe(exc: BaseException) -> dict[str, Any]:
         # The attributes belong to others and may do anything when read.
         try:
             names = {f"{one.__module__.split('.')[0]}.{one.__name__}" for one in type(exc).__mro__}
+            if "repeat_eval.RecordingMissing" in names:
+                return {"kind": "recording", "message": text, "retry_after": None}
             network = isinstance(exc, (ConnectionError, TimeoutError)) or not names.isdisjoint(_PROVIDER_ERRORS)
             status = _status(exc)
             if status in _PROVIDER_STATUS or (network and status is None):

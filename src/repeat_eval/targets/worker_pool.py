@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import os
 import shutil
-import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from repeat_eval.errors import Problem, UserError
 from repeat_eval.targets.base import Call, TargetError
 from repeat_eval.targets.environment import child_environment, trial_variables
 from repeat_eval.targets.run_as import RunAs
+from repeat_eval.targets.scratch import new_folder
 from repeat_eval.targets.worker_process import (
     FunctionSpec,
     Loaded,
@@ -154,7 +154,7 @@ class WorkerPool:
                 parts = [*module.split("."), *name.split(".")]
                 if not all(part.isidentifier() for part in parts):
                     raise UserError(f"{spec.reference!r} must be written module:function")
-            self._scratch = Path(tempfile.mkdtemp(prefix="repeat-eval-"))
+            self._scratch = new_folder()
             if self._run_as is not None:
                 self._run_as.give(self._scratch)
             self._settings = WorkerSettings(

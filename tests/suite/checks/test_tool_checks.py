@@ -111,9 +111,14 @@ def test_call_order_allows_other_calls_in_between() -> None:
     order = ["lookup_order", "issue_refund"]
     assert judged("call_order", order, LOOKUP, POLICY, REFUND).passed
     assert judged("call_order", order, REFUND, LOOKUP) == Score(
-        False, 0.5, "expected a call to `issue_refund` after `lookup_order`, got `issue_refund, lookup_order`"
+        False,
+        0.5,
+        "expected the order `lookup_order, issue_refund`, got `issue_refund, lookup_order` (no call to `issue_refund`"
+        " after `lookup_order`)",
     )
-    assert judged("call_order", order).message == "expected a call to `lookup_order`, got no tool call"
+    assert judged("call_order", order).message == (
+        "expected the order `lookup_order, issue_refund`, got no tool call (no call to `lookup_order`)"
+    )
     assert not judged("call_order", ["a", "a"], ToolCall("a")).passed
 
 

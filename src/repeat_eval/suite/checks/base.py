@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from repeat_eval.records.trial import Tokens, ToolCall
+from repeat_eval.records.trial import ErrorKind, Judge, Tokens, ToolCall
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +23,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         cost: US dollars; None if unknown.
         duration: seconds that the target itself reports; None means the measured time holds.
         cached: whether the answer came from a cache; None if unknown.
+        note: what a reader of a failing trial should know, for instance that the conversation was cut short.
+        failure: why the trial fails whatever the checks say; None if it does not.
     """
 
     output: Any = None
@@ -32,6 +34,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None = None
     duration: float | None = None
     cached: bool | None = None
+    note: str | None = None
+    failure: str | None = None
 
 
 class Observation(msgspec.Struct, frozen=True, dict=True):
@@ -73,12 +77,24 @@ class Observation(msgspec.Struct, frozen=True, dict=True):
             raise ValueError("the output is nested too deeply") from None
 
 
+class Spent(msgspec.Struct, frozen=True):
+    """What judging cost: US dollars, and tokens read and written; None if unknown."""
+
+    cost: float | None = None
+    tokens: Tokens | None = None
+
+
 class Score(msgspec.Struct, frozen=True):
-    """What a check says: whether it holds, how well in [0, 1], and in one line why not."""
+    """What a check says: whether it holds, how well in [0, 1], and in one line why not.
+
+    `judge` says which model judged, and `spent` what that cost; None where no model was asked.
+    """
 
     passed: bool
     score: float
     message: str | None = None
+    judge: Judge | None = None
+    spent: Spent | None = None
 
 
 HOLDS = Score(True, 1.0)
@@ -90,7 +106,12 @@ def fails(message: str, score: float = 0.0) -> Score:
 
 
 class NoVerdict(Exception):
-    """A check could not judge: the trial is an error (kind `judge`, or `harness` where the check itself broke)."""
+    """A check could not judge: the trial is an error of this `kind`. `spent` is what was paid for trying."""
+
+    def __init__(self, message: str, *, kind: ErrorKind = "judge", spent: Spent | None = None) -> None:
+        super().__init__(message)
+        self.kind: ErrorKind = kind
+        self.spent = spent
 
 
 class Check(ABC):

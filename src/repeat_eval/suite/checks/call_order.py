@@ -32,9 +32,14 @@ class CallOrder(Check):
         for position, name in enumerate(self.argument):
             if name not in rest:
                 after = f" after {quoted(self.argument[position - 1])}" if position else ""
-                got = ", ".join(called[:MAX_NAMES_SHOWN]) + (", …" if len(called) > MAX_NAMES_SHOWN else "")
+                got = quoted(_listed(called), 300) if called else "no tool call"
                 return fails(
-                    f"expected a call to {quoted(name)}{after}, got {quoted(got, 300) if called else 'no tool call'}",
+                    f"expected the order {quoted(_listed(self.argument), 300)}, got {got}"
+                    f" (no call to {quoted(name)}{after})",
                     position / len(self.argument),
                 )
         return HOLDS
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:MAX_NAMES_SHOWN]) + (", …" if len(names) > MAX_NAMES_SHOWN else "")

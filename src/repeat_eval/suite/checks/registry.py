@@ -35,6 +35,8 @@ _CLASSES: Final = {
     "call_order": "CallOrder",
     "max_turns": "MaxTurns",
     "python": "Python",
+    "judge": "Judge",
+    "similar": "Similar",
 }
 
 BUILT_IN: Final[tuple[str, ...]] = tuple(_CLASSES)

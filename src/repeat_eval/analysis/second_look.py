@@ -1,0 +1,370 @@
+"""Two runs whose trials came in two waves: what is to be re-run after the first, and what both say.
+
+Repetitions 1 to n1 of a case are its first look; its fresh trials follow. Fresh trials that the first look did not ask
+for are not looked at, so nobody can add trials until a verdict pleases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from repeat_eval.analysis import second_look_model as model
+from repeat_eval.analysis.case_figures import outcome_letters
+from repeat_eval.analysis.second_look_wording import wording
+from repeat_eval.analysis.sides import plans_of, trials_by_case
+from repeat_eval.records.run import Run
+from repeat_eval.records.trial import Trial
+from repeat_eval.statistics.counts import Count, Row
+from repeat_eval.statistics.difference import suite_difference
+from repeat_eval.statistics.gates import DECIMALS
+from repeat_eval.statistics.intervals import wilson_interval
+from repeat_eval.statistics.second_look import (
+    FirstLook,
+    Judged,
+    Screened,
+    SecondLook,
+    SecondLookSettings,
+    first_look,
+    second_look,
+)
+from repeat_eval.statistics.second_look_planning import chance_to_find, cost_bound, fixed_repeats, looks_twice
+from repeat_eval.statistics.stored_base import LEAST, split_stored
+
+
+class ReRunPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What the first look asks for.
+
+    Attributes:
+        trials: fresh trials a side of each case that is re-run, in the suite's order; their repetitions begin after
+            those of the first look.
+        suspects: ids, the strongest suspicion first. not_rerun: candidates beyond the cap.
+        alarm: whether every case is re-run.
+    """
+
+    trials: dict[str, int]
+    suspects: tuple[str, ...]
+    not_rerun: tuple[str, ...]
+    alarm: bool
+
+
+class StoredBase(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of base from a store: (passes, verdicts) a case, and the commit they belong to."""
+
+    commit: str
+    counts: Mapping[str, Count]
+
+
+class _Side(msgspec.Struct, frozen=True):
+    """One side's outcomes: a letter by case and repetition. Base that was not run has none."""
+
+    letters: Mapping[str, Mapping[int, str]]
+    trials: tuple[Trial, ...] = ()
+
+    def count(self, case: str, begin: int, end: int) -> model.LookCounts:
+        """Outcomes of the repetitions from `begin` to `end`."""
+        found = self.letters.get(case, {})
+        letters = [found[repetition] for repetition in range(begin, end + 1) if repetition in found]
+        passed = letters.count("P")
+        verdicts = passed + letters.count("F")
+        return _counts(
+            passed,
+            verdicts,
+            errors=letters.count("E"),
+            skipped=letters.count("S"),
+            missing=end - begin + 1 - len(letters),
+        )
+
+
+class _Evidence(msgspec.Struct, frozen=True):
+    """Both sides of the cases that have verdicts on both in the first look, in the suite's order."""
+
+    settings: SecondLookSettings
+    ids: tuple[str, ...]
+    first: tuple[tuple[model.LookCounts, model.LookCounts], ...]
+    base: _Side
+    head: _Side
+    second_half: Mapping[str, Count]
+    """The stored trials that are base's second look, for a base that cannot be run."""
+
+    @property
+    def rows(self) -> list[Row]:
+        return [_row(base, head) for base, head in self.first]
+
+    def fresh(self, case: int, trials: int) -> tuple[model.LookCounts, model.LookCounts]:
+        """The first so many fresh trials of a case, on both sides."""
+        name, begin = self.ids[case], self.settings.n1 + 1
+        head = self.head.count(name, begin, begin + trials - 1)
+        if self.settings.mode == "split":
+            return _counts(*self.second_half[name]), head
+        return self.base.count(name, begin, begin + trials - 1), head
+
+
+def plan_rerun(
+    base: Run | None,
+    head: Run,
+    settings: SecondLookSettings,
+    *,
+    count_as_failed: frozenset[str] = frozenset(),
+    stored: StoredBase | None = None,
+) -> ReRunPlan | None:
+    """What is to be run again after the first look.
+
+    Args:
+        base: base's run with its first look; None where a store has it. head: head's run with its first look.
+        settings: of the looks.
+        count_as_failed: error kinds that count as failures.
+        stored: base's counts, for the modes `screen` and `split`.
+
+    Returns:
+        The plan; None with fewer than 6 cases that can be compared, which get a fixed number of repeats.
+
+    Raises:
+        ValueError: base's counts do not come from where the mode says.
+    """
+    evidence = _evidence(base, head, settings, count_as_failed, stored)
+    if not looks_twice(len(evidence.ids)):
+        return None
+    first, ids = first_look(evidence.rows, settings), evidence.ids
+    return ReRunPlan(
+        trials={ids[case]: first.rerun[case] for case in sorted(first.rerun)},
+        suspects=tuple([ids[case] for screened in _directions(first) for case in screened.suspects]),
+        not_rerun=tuple([ids[case] for case in _not_rerun(first)]),
+        alarm=first.alarm,
+    )
+
+
+def look_twice(
+    base: Run | None,
+    head: Run,
+    settings: SecondLookSettings,
+    *,
+    alpha: str | None = None,
+    count_as_failed: frozenset[str] = frozenset(),
+    stored: StoredBase | None = None,
+) -> model.SecondLook | None:
+    """Judge two runs by both looks.
+
+    Args:
+        base, head, settings, count_as_failed, stored: as for `plan_rerun`, the runs with all their trials.
+        alpha: the budget as the user wrote it, to be shown.
+
+    Returns:
+        The result; None with fewer than 6 cases that can be compared.
+
+    Raises:
+        ValueError: base's counts do not come from where the mode says.
+    """
+    evidence = _evidence(base, head, settings, count_as_failed, stored)
+    if not looks_twice(len(evidence.ids)):
+        return None
+    rows, ids = evidence.rows, evidence.ids
+    first = first_look(rows, settings)
+    fresh = {case: evidence.fresh(case, trials) for case, trials in first.rerun.items()}
+    whole = {case: _row(*evidence.fresh(case, settings.n3)) for case in first.rerun} if first.alarm else None
+    cut_short = any(side.missing for sides in fresh.values() for side in sides)
+    found = second_look(
+        rows,
+        {case: _row(*sides) for case, sides in fresh.items()},
+        settings,
+        fresh_suite=whole,
+        cut_short=cut_short,
+    )
+    suspects = [*_rerun_cases(evidence, first.down, found.down, found, fresh, direction="down")]
+    if first.up is not None and found.up is not None:
+        suspects += _rerun_cases(evidence, first.up, found.up, found, fresh, direction="up")
+    calls = _calls(evidence, first, rows)
+    return model.SecondLook(
+        mode=settings.mode,
+        first=settings.n1,
+        fresh=settings.n2,
+        rest=settings.n3,
+        alpha=alpha if alpha is not None else f"{settings.alpha:g}",
+        cut=settings.cut,
+        alarm_below=settings.alarm,
+        cap=settings.cap_of(len(ids)),
+        both=settings.both,
+        cases=len(ids),
+        verdict=found.verdict,
+        incomplete=found.incomplete,
+        incomplete_cases=tuple([ids[case] for case in found.incomplete_cases]),
+        alarm_cut_short=found.alarm_cut_short,
+        suspects=tuple(suspects),
+        not_rerun=tuple([ids[case] for case in _not_rerun(first)]),
+        rerun_others=len(first.rerun) - len(suspects),
+        down=_half(first.down, found.down),
+        up=_half(first.up, found.up) if first.up is not None and found.up is not None else None,
+        improved=found.improved,
+        first_difference=_difference(rows),
+        fresh_difference=_difference_of_alarm(whole),
+        calls=calls,
+        chance_half=chance_to_find(0.5, settings, suspects=min(len(ids), settings.cap_of(len(ids)))),
+        wording=wording(found, settings),
+    )
+
+
+def _evidence(
+    base: Run | None,
+    head: Run,
+    settings: SecondLookSettings,
+    count_as_failed: frozenset[str],
+    stored: StoredBase | None,
+) -> _Evidence:
+    if (stored is None) != (settings.mode == "side-by-side"):
+        raise ValueError(f"in the mode {settings.mode} base's first look comes from {_origin(settings)}")
+    if settings.mode == "side-by-side" and base is None:
+        raise ValueError("in the mode side-by-side base has a run")
+    base_side, head_side = _side(base, count_as_failed), _side(head, count_as_failed)
+    ids: list[str] = []
+    first: list[tuple[model.LookCounts, model.LookCounts]] = []
+    second_half: dict[str, Count] = {}
+    for plan in plans_of(head, head_side.letters):
+        ours = head_side.count(plan.id, 1, settings.n1)
+        if stored is None:
+            theirs = base_side.count(plan.id, 1, settings.n1)
+        elif settings.mode == "screen":
+            theirs = _counts(*stored.counts.get(plan.id, (0, 0)))
+        else:
+            passes, verdicts = stored.counts.get(plan.id, (0, 0))
+            if verdicts < LEAST:
+                continue
+            parts = split_stored(passes, verdicts, base=stored.commit, case=plan.id)
+            theirs, second_half[plan.id] = _counts(*parts.first), parts.second
+        if theirs.verdicts and ours.verdicts:
+            ids.append(plan.id)
+            first.append((theirs, ours))
+    return _Evidence(settings, tuple(ids), tuple(first), base_side, head_side, second_half)
+
+
+def _origin(settings: SecondLookSettings) -> str:
+    return "its run" if settings.mode == "side-by-side" else "the store"
+
+
+def _side(run: Run | None, count_as_failed: frozenset[str]) -> _Side:
+    if run is None:
+        return _Side({})
+    letters: dict[str, dict[int, str]] = {}
+    kept: list[Trial] = []
+    for case, trials in trials_by_case(run.trials).items():
+        outcomes = outcome_letters(trials, count_as_failed)
+        letters[case] = {trial.repetition: letter for trial, letter in zip(trials, outcomes, strict=True)}
+        kept += trials
+    return _Side(letters, tuple(kept))
+
+
+def _counts(passed: int, verdicts: int, *, errors: int = 0, skipped: int = 0, missing: int = 0) -> model.LookCounts:
+    return model.LookCounts(
+        passed=passed,
+        verdicts=verdicts,
+        errors=errors,
+        skipped=skipped,
+        missing=missing,
+        pass_rate=passed / verdicts if verdicts else None,
+        interval=wilson_interval(passed, verdicts) if verdicts else None,
+    )
+
+
+def _row(base: model.LookCounts, head: model.LookCounts) -> Row:
+    return base.passed, base.verdicts, head.passed, head.verdicts
+
+
+def _directions(first: FirstLook) -> list[Screened]:
+    return [first.down] if first.up is None else [first.down, first.up]
+
+
+def _not_rerun(first: FirstLook) -> list[int]:
+    """Candidates beyond the cap; after an alarm they are among the others that are re-run."""
+    return [case for screened in _directions(first) for case in screened.left_out if case not in first.rerun]
+
+
+def _rerun_cases(
+    evidence: _Evidence,
+    screened: Screened,
+    judged: Judged,
+    found: SecondLook,
+    fresh: Mapping[int, tuple[model.LookCounts, model.LookCounts]],
+    *,
+    direction: model.Direction,
+) -> Iterable[model.ReRunCase]:
+    incomplete, rejected = frozenset(found.incomplete_cases), frozenset(judged.rejected)
+    for case in screened.suspects:
+        base, head = fresh[case]
+        difference = _difference([_row(base, head)]) if base.verdicts and head.verdicts else None
+        outcome: model.Outcome = "incomplete" if case in incomplete else "not confirmed"
+        yield model.ReRunCase(
+            id=evidence.ids[case],
+            direction=direction,
+            # Fresh trials that reject are evidence, however few came back.
+            outcome="confirmed" if case in rejected else outcome,
+            first_base=evidence.first[case][0],
+            first_head=evidence.first[case][1],
+            fresh_base=base,
+            fresh_head=head,
+            p1=screened.p1[case],
+            p2=judged.p2.get(case),
+            adjusted=judged.adjusted.get(case),
+            delta=difference.delta if difference is not None else None,
+            interval=difference.interval if difference is not None else None,
+        )
+
+
+def _half(screened: Screened, judged: Judged) -> model.SuiteHalf:
+    return model.SuiteHalf(
+        alarm=screened.alarm,
+        p1=round(screened.suite_p1, DECIMALS),
+        p2=round(judged.suite_p2, DECIMALS),
+        p=round(judged.deciding, DECIMALS),
+        changed=judged.suite,
+        claim=judged.claim,
+    )
+
+
+def _difference(rows: Sequence[Row]) -> model.LookDifference:
+    found = suite_difference(rows)
+    return model.LookDifference(
+        delta=found.delta,
+        interval=(found.low, found.high),
+        base=found.base.rate,
+        head=found.head.rate,
+        cases=len(rows),
+    )
+
+
+def _difference_of_alarm(whole: Mapping[int, Row] | None) -> model.LookDifference | None:
+    rows = [row for row in (whole or {}).values() if row[1] and row[3]]
+    return _difference(rows) if rows else None
+
+
+def _calls(evidence: _Evidence, first: FirstLook, rows: Sequence[Row]) -> model.LookCalls:
+    settings = evidence.settings
+    asked = {evidence.ids[case]: trials for case, trials in first.rerun.items()}
+    judged = frozenset(evidence.ids)
+    looked_at = [
+        trial
+        for side in (evidence.base, evidence.head)
+        for trial in side.trials
+        if trial.case in judged and trial.repetition <= settings.n1 + asked.get(trial.case, 0)
+    ]
+    trials, first_trials = len(looked_at), sum(trial.repetition <= settings.n1 for trial in looked_at)
+    varied = sum(0 < base_c + head_c < base_n + head_n for base_c, base_n, head_c, head_n in rows)
+    fixed = fixed_repeats(settings, testable=varied + 1)
+    sides = 1 if settings.mode == "split" else 2
+    fixed_trials = sides * len(rows) * fixed if fixed is not None else None
+    saved = fixed_trials - trials if fixed_trials is not None and fixed_trials > trials else None
+    costs = [trial.cost for trial in looked_at]
+    known = [cost for cost in costs if cost is not None]
+    cost = math.fsum(known) if known and len(known) == len(costs) else None
+    return model.LookCalls(
+        first=first_trials,
+        fresh=trials - first_trials,
+        trials=trials,
+        calls=sum(0 if trial.cached else trial.attempts or 1 for trial in looked_at),
+        most=cost_bound(len(rows), settings).most,
+        fixed_repeats=fixed,
+        fixed_trials=fixed_trials,
+        saved=saved,
+        cost=cost,
+        cost_saved=cost / trials * saved if cost is not None and saved is not None else None,
+    )
