@@ -62,7 +62,10 @@ class Ended:
         return [f"{each.method} {each.path.removeprefix(f'/repos/{NAME}/')}" for each in self.requests]
 
     def within_bounds(self) -> bool:
-        """Whether it asked no more than is promised: 6 times to publish, 6 to write the store, 4 to look base up."""
+        """Whether it asked no more than is promised: 6 times to publish, 6 to write the store, 4 to look base up.
+
+        The first time a comment is made takes one more: whether another job has just made it, too.
+        """
         counted: Counter[str] = Counter()
         for request in self.asked():
             if _PUBLISHING.search(request):
@@ -72,7 +75,9 @@ class Ended:
             else:
                 counted["look up"] += 1
         print("  requests:", ", ".join(f"{count} to {purpose}" for purpose, count in counted.items()) or "none")
-        return all(counted[purpose] <= most for purpose, most in {"publish": 6, "write": 6, "look up": 4}.items())
+        created = any(request.startswith("POST issues/") for request in self.asked())
+        bounds = {"publish": 7 if created else 6, "write": 6, "look up": 4}
+        return all(counted[purpose] <= most for purpose, most in bounds.items())
 
 
 @dataclass
