@@ -1,4 +1,4 @@
-"""A provider that takes 5 calls a second and answers 429 to the others: how much longer 200 trials take than they must."""
+"""A provider that takes 5 calls a second and answers 429 to others: how much longer trials take than they must."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SERVER = Path(__file__).parents[2] / "tests" / "models" / "server"
 def two_hundred_trials(bench: Bench) -> Iterable[Figure]:
     """20 x 10 trials with 50 workers, net of start-up, over the time that the limit allows at best."""
     sys.path.insert(0, str(_SERVER))
-    from model_server import running  # noqa: PLC0415 - the tests' own provider
-    from model_server.behaviours import Bucket  # noqa: PLC0415
+    from model_server import running
+    from model_server.behaviours import Bucket
 
     cases = bench.size(20)
     trials = cases * 10

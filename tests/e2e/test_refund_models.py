@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_server import Asked, ModelServer, Reply, call, running, say
+from model_server import Asked, ModelServer, Reply, call, refuse, running, say
 from whole_program import Ended, case_of, program, report_in, trials_in, write
 
 KEY = {"DESK_KEY": "sk-desk-0123456789abcdef"}
@@ -119,6 +119,30 @@ def test_the_refund_suite_runs_as_it_is_written(server: ModelServer, tmp_path: P
     assert "repeats < 5: wide interval" in ended.out
 
 
+@pytest.mark.parametrize(
+    ("provider", "stream"),
+    [("openai-chat", True), ("openai-responses", True), ("anthropic", False), ("anthropic", True)],
+)
+def test_other_wire_formats_and_streaming_give_the_same_figures(
+    server: ModelServer, tmp_path: Path, provider: str, stream: bool
+) -> None:
+    target = TARGET.replace("openai-chat:", f"{provider}:").replace("{temperature: 0}", f"{{stream: {stream}}}".lower())
+    refunds(tmp_path, server.origin if provider == "anthropic" else server.url, target=target)
+    ended = run(tmp_path)
+    assert ended.code == 0, ended.text
+    wires = {"openai-chat": "chat", "openai-responses": "responses", "anthropic": "messages"}
+    assert {(asked.wire, asked.streams, asked.key) for asked in server.log} == {
+        (wires[provider], stream, KEY["DESK_KEY"])
+    }
+    report = report_in(tmp_path / "out")
+    assert [(case["passed"], case["asked"], case["turns"]) for case in report["cases"]] == [
+        (4, 5, 1.8),
+        (5, 5, 2.0),
+        (3, 3, 1.0),
+    ]
+    assert all(case["tokens"] > 0 for case in report["cases"])
+
+
 def test_without_a_pass_rate_all_must_pass(server: ModelServer, tmp_path: Path) -> None:
     refunds(tmp_path, server.url, re.sub(r" +require_pass_rate.*\n", "", CASES))
     ended = run(tmp_path, "--strict-threshold")
@@ -217,6 +241,18 @@ def test_auto_makes_only_the_calls_that_are_missing(server: ModelServer, tmp_pat
     assert (case["passed"], case["asked"], case["outcomes"]) == (7, 8, "PPFPPPPP")
     assert run(tmp_path, *cassettes("replay"), env=NOBODY).code == 0
     assert server.calls == made + 3 * 2
+
+
+def test_errors_are_not_recorded_and_asked_again(server: ModelServer, tmp_path: Path) -> None:
+    server.answer = lambda asked: refuse(500) if asked.nth == 2 and "where" in asked.question else desk(asked)
+    refunds(tmp_path, server.url)
+    first = run(tmp_path, *cassettes("auto"), "--retries", "0")
+    made = server.calls
+    assert [each["outcome"] for each in trials_in(tmp_path / "out/run.jsonl")].count("error") == 1, first.text
+    second = run(tmp_path, *cassettes("auto"), "--retries", "0")
+    assert second.code == 0, second.text
+    assert server.calls == made + 1
+    assert report_in(tmp_path / "out")["totals"]["errors"] == 0
 
 
 @pytest.mark.parametrize(

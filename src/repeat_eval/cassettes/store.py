@@ -1,7 +1,7 @@
 """The recordings of a run: read before it starts, served while it goes on, written in batches.
 
-Everything happens in the event loop of one process, so trials need no lock; each file is written whole and renamed. Two
-processes that record into one folder at once are kept apart by the folder's lock.
+Everything happens in the event loop of one process, so trials need no lock; each file is written whole and renamed. Of
+two processes that record into one folder at once, the one that writes a case's file last wins.
 """
 
 from __future__ import annotations
