@@ -79,6 +79,8 @@ def case_report(plan: CasePlan, trials: Sequence[Trial], rules: Rules) -> CaseRe
         tags=plan.tags,
         file=plan.file,
         line=plan.line,
+        own_threshold=plan.threshold is not None,
+        own_gate=plan.gate is not None,
     )
 
 

@@ -211,6 +211,7 @@ class CaseReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         judge_cost: sum of what judging is known to have cost; not part of `cost`.
         retried: trials that took more than one attempt. text: one sentence that explains the verdict.
         reported_rate: the pass rate as reported where the verdict is `incomplete`.
+        own_threshold, own_gate: whether the case wrote its own, which no `--threshold` and `--gate` overrides.
     """
 
     id: str
@@ -252,6 +253,8 @@ class CaseReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tags: tuple[str, ...] = ()
     file: str | None = None
     line: int | None = None
+    own_threshold: bool = False
+    own_gate: bool = False
 
     @property
     def verdicts(self) -> int:

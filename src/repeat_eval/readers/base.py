@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import stat
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -33,6 +33,7 @@ class ReadOptions:
             that it was one), `repeats` (every one a repetition), `retries` (one trial, the last counts), `error`
             (such a file is refused).
         count_as_failed: error kinds that count as failures.
+        scorer: of several scorers of a sample the one that decides, `scorer` or `scorer.key`; None: the file's own choice.
         repetition_suffixes: whether the endings that repeating plugins put into test names are read as repetitions.
         max_bytes: size of the largest file that is read.
         max_testcases: number of testcases or rows of the longest file that is read.
@@ -40,6 +41,7 @@ class ReadOptions:
 
     duplicates: Duplicates = "ask"
     count_as_failed: frozenset[ErrorKind] = frozenset()
+    scorer: str | None = None
     repetition_suffixes: bool = True
     max_bytes: int = 256_000_000
     max_testcases: int = 2_000_000
@@ -58,6 +60,8 @@ class FoundTrial(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         message: why it did not pass, in one line.
         output: what the target answered.
         attempts: how many tries the trial took; None if the file does not say.
+        cached: whether the answer came from the tool's cache; None if the file does not say.
+        turns: number of turns of the conversation.
         started: start time as written.
     """
 
@@ -72,6 +76,8 @@ class FoundTrial(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     message: str | None = None
     output: str | None = None
     attempts: int | None = None
+    cached: bool | None = None
+    turns: int | None = None
     started: str | None = None
 
     @property
@@ -100,6 +106,9 @@ class FileResults:
         gaps: trials that are missing from it.
         warnings: sentences for the user.
         broken: why the file contradicts itself; None if it does not. Its trials are no evidence then.
+        asked: trials that the file says were asked for, per case; a case that is not there: the file does not say.
+        variant: what the trials were made with that is no part of their cases' names, such as the one model of the
+            file, so that another model's results still belong to the same cases; None if there is nothing to tell.
     """
 
     path: Path
@@ -108,6 +117,8 @@ class FileResults:
     gaps: tuple[Gap, ...] = ()
     warnings: tuple[str, ...] = ()
     broken: str | None = None
+    asked: Mapping[str, int] = field(default_factory=dict)
+    variant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
+
 from repeat_eval.errors import Problem, UserError
-from repeat_eval.readers.base import FileResults, FoundTrial, ReadError, ReadOptions
+from repeat_eval.readers.base import FileResults, FoundTrial, ReadError, ReadOptions, identity
 from repeat_eval.readers.registry import RUN_FORMAT, format_of, read_file
 from repeat_eval.records.natural_order import natural_key
 from repeat_eval.records.trial import Outcome, Trial, bounded, one_line, sha256_of
@@ -116,7 +118,28 @@ def collect(
         readable = [results for results in read if results is not None and results.broken is None]
         _refuse_equal_bytes([results.path for results in readable])
         _refuse_same_run(readable)
-    return _Collection(paths, read, unreadable, options, one_file_a_repetition).collected(repeats)
+    read, told = _apart_by_variant(read)
+    collected = _Collection(paths, read, unreadable, options, one_file_a_repetition).collected(repeats)
+    return replace(collected, warnings=(*told, *collected.warnings))
+
+
+def _apart_by_variant(read: list[FileResults | None]) -> tuple[list[FileResults | None], list[str]]:
+    """Files made with different models or the like hold different cases: what differs goes before the cases' names."""
+    variants = list(dict.fromkeys(results.variant for results in read if results is not None))
+    if len(variants) < 2:
+        return read, []
+    named: list[FileResults | None] = []
+    for results in read:
+        if results is None or results.variant is None:
+            named.append(results)
+            continue
+        names = {trial.case: identity(f"{results.variant}::{trial.case}") for trial in results.trials}
+        trials = tuple(msgspec.structs.replace(trial, case=names[trial.case]) for trial in results.trials)
+        asked = {names.get(case, identity(f"{results.variant}::{case}")): n for case, n in results.asked.items()}
+        named.append(replace(results, trials=trials, asked=asked))
+    text = ", ".join(one_line(variant, 100) for variant in variants[:_MAX_LISTED] if variant is not None)
+    more = ", …" if len(variants) > _MAX_LISTED else ""
+    return named, [f"the files were made with different things, so their cases are told apart: {text}{more}"]
 
 
 class _Collection:
@@ -139,6 +162,7 @@ class _Collection:
         self.cases = tuple(dict.fromkeys(trial.case for results in read if results for trial in results.trials))
         self.trials: list[Trial] = []
         self.highest: dict[str, int] = {}
+        self.declared: dict[str, int] = {}
         self.missing: list[str] = []
 
     def collected(self, repeats: int | None) -> Collected:
@@ -154,7 +178,10 @@ class _Collection:
                 self._take(results, bases)
                 self._gaps(results, bases)
         most = max(self.highest.values(), default=0)
-        asked = {case: max(repeats or most, self.highest.get(case, 0)) for case in self.cases}
+        # A file may ask for less of one case than of others, so its word goes before what the others have.
+        asked = {
+            case: max(repeats or self.declared.get(case) or most, self.highest.get(case, 0)) for case in self.cases
+        }
         if not self.cases and not self.missing:
             self.missing.append("no results were found" if not self.paths else "no file holds a result")
         return Collected(
@@ -177,6 +204,7 @@ class _Collection:
         """Repetition of each trial of a file: as written if that is after what there is, else counted on."""
         numbers = []
         highest = self.highest
+        before = {case: max(base or 0, highest.get(case, 0)) for case in results.asked}
         shifts: dict[str, int] = {}
         if base is None and any(trial.repetition is not None for trial in results.trials):
             lowest: dict[str, int] = {}
@@ -195,6 +223,10 @@ class _Collection:
             if number > highest.get(case, 0):
                 highest[case] = number
             numbers.append(number)
+        for case, count in results.asked.items():
+            known = self.declared.get(case, 0)
+            start = 0 if base is None and shifts.get(case) == 0 else max(before[case], known)
+            self.declared[case] = max(start + count, known)
         return numbers
 
     def _take(self, results: FileResults, base: int | None) -> None:
@@ -220,6 +252,8 @@ class _Collection:
                     cost=found.cost,
                     tokens=found.tokens,
                     attempts=found.attempts,
+                    cached=found.cached,
+                    turns=found.turns,
                     started=found.started,
                     source=source,
                 )

@@ -23,6 +23,7 @@ def refusals(old: RunHeader, new: RunHeader) -> list[str]:
         ("target fingerprint", old.target_fingerprint, new.target_fingerprint),
         ("selected cases", old.selection.cases, new.selection.cases),
         ("selected tags", old.selection.tags, new.selection.tags),
+        ("shard", _shard(old), _shard(new)),
     ):
         if before != now:
             reasons.append(f"{what} was {_shown(before)} and is now {_shown(now)}")
@@ -44,6 +45,12 @@ def refusals(old: RunHeader, new: RunHeader) -> list[str]:
 def trials_to_keep(run: Run) -> tuple[Trial, ...]:
     """The trials that hold: all but errors, which a resumed run tries again."""
     return tuple(trial for trial in run.trials if trial.outcome != "error")
+
+
+def _shard(header: RunHeader) -> str:
+    if not header.shard:
+        return "none"
+    return f"{header.shard.index}/{header.shard.of}, trials divided as {header.shard.split}"
 
 
 def _shown(value: object) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Collection
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from repeat_eval.records.trial import NotNegativeInt, PositiveInt, Trial
 
 RUN_SCHEMA = "repeat-eval/run/1"
 RunSource = Literal["suite", "command", "results"]
 StopReason = Literal["max-cost", "time-budget", "interrupted", "crashed"]
+MAX_SHARDS = 1000
+ShardNumber = Annotated[int, msgspec.Meta(ge=1, le=MAX_SHARDS)]
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +47,30 @@ class CasePlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     line: int | None = None
 
 
+class Shard(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which part of a run a file holds, when several machines share the run.
+
+    Attributes:
+        index, of: this is shard `index`, counted from 1, of `of` shards.
+        split: fingerprint of how all trials were divided; the same in all shards of a run.
+        trials: the repetitions that this shard was asked for, by case; of a suite.
+        repetitions: the runs that this shard was asked for; of a repeated command.
+        base_written: what base's own suite asks for, in base's file, to tell how head changes its own gate.
+        base_missing: why base does not run beside head, when it was to.
+    """
+
+    index: ShardNumber
+    of: ShardNumber
+    split: str
+    trials: dict[str, tuple[PositiveInt, ...]] = {}
+    repetitions: tuple[PositiveInt, ...] = ()
+    base_written: RunHeader | None = None
+    base_missing: str | None = None
+
+    def __str__(self) -> str:
+        return f"shard {self.index} of {self.of}"
+
+
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     """First line of a run file: what was asked, of what, under which settings.
 
@@ -64,6 +91,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
         started: RFC 3339 time.
         warnings: what the reader or loader had to say.
         replayed: whether responses of the target were read from recordings, so that the code under test did not run.
+        shard: which part of the run this is; not there in a whole run.
     """
 
     schema: str = RUN_SCHEMA
@@ -82,6 +110,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     started: str | None = None
     warnings: tuple[str, ...] = ()
     replayed: bool = False
+    shard: Shard | UnsetType = UNSET
 
 
 class RunFooter(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +118,7 @@ class RunFooter(msgspec.Struct, frozen=True, kw_only=True):
 
     `missing` holds a sentence for each piece of evidence that is missing and belongs to no known case, such as an
     unreadable results file; if there is any, the run is incomplete whatever its trials say.
+    `without` is only there in a shard of a repeated command: why runs left no results, by repetition.
     """
 
     complete: bool
@@ -96,6 +126,7 @@ class RunFooter(msgspec.Struct, frozen=True, kw_only=True):
     stopped: StopReason | None = None
     ended: str | None = None
     missing: tuple[str, ...] = ()
+    without: dict[PositiveInt, str] | UnsetType = UNSET
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,8 +1,7 @@
 """A small model provider on loopback for tests: it speaks OpenAI's and Anthropic's wire formats.
 
-A test says how it answers with one function, `Asked -> Reply`; the real client libraries talk to it. It is our own since
-the mocks that registries offer are processes (of Node.js) that answer from fixtures; tests here count calls and decide
-each answer by what was asked before.
+A test says how it answers with one function, `Asked -> Reply`; the real client libraries talk to it. It is our own so
+that tests decide each answer by what was asked before, count the calls, and break a connection in the middle of one.
 """
 
 from __future__ import annotations

@@ -1,0 +1,246 @@
+"""report.html: one page that opens from disk, with everything inlined and nothing fetched.
+
+The page's files lie in `templates/report_html`. Data goes in as JSON that no text inside can end, the scripts are
+allowed one by one by their hashes, and the scripts write text as text only; what is rendered here is escaped by the
+template engine. Parts of the page are named blocks of the template.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from markupsafe import Markup
+
+from repeat_eval.analysis.report import Interval, Report
+from repeat_eval.records.trial import Trial
+from repeat_eval.reports import comparison_wording as words
+from repeat_eval.reports import format as fmt
+from repeat_eval.reports import looks_text, wording
+from repeat_eval.reports.escape import cut, visible
+from repeat_eval.reports.html_data import page_data, page_trials
+from repeat_eval.reports.template_cache import TemplateCache
+
+FOLDER = Path(__file__).parent.parent / "templates" / "report_html"
+SCRIPTS = ("statistics.js", "dom.js", "words.js", "model.js", "trials.js", "charts.js", "detail.js", "cases.js", "main.js")
+"""The page's scripts in the order in which they stand in it."""
+MAX_REASONS = 30
+MAX_WARNINGS = 100
+MAX_LISTED = 200
+_TITLES = {"pass": "Passed", "fail": "Failed", "incomplete": "Incomplete"}
+
+
+class Part(NamedTuple):
+    """A script or style sheet as it stands in the page, and its hash for the Content Security Policy."""
+
+    text: Markup
+    source: str
+
+
+class Bar(NamedTuple):
+    """A rate with its interval as it is drawn at the top of the page."""
+
+    label: str
+    rate: float
+    interval: Interval
+    shown: str
+
+
+def render_html(report: Report, trials: Sequence[Trial] | None = None, base_trials: Sequence[Trial] = ()) -> str:
+    """The report as an HTML page.
+
+    Args:
+        report: what is shown.
+        trials: head's trials, so that each can be opened; None where only the report is known.
+        base_trials: base's trials, likewise.
+    """
+    scripts = [_part(name) for name in SCRIPTS]
+    style = _part("style.css")
+    template = _environment().get_template("page.html.j2")
+    details = page_trials(report, trials, base_trials) if trials is not None else None
+    return template.render(
+        policy=_policy([script.source for script in scripts], style.source),
+        style=style.text,
+        scripts=[script.text for script in scripts],
+        data=_json(page_data(report, trials)),
+        trials=None if details is None else _json(details),
+        **_content(report),
+    )
+
+
+def _content(report: Report) -> dict[str, Any]:
+    """What the template shows of a report, chosen and in words."""
+    comparison = words.comparable(report)
+    told = words.headline(report, "base", name=_quoted, prose=visible)
+    text = told.text if report.comparison is not None else wording.headline(report, _quoted, visible)
+    word = _TITLES[report.verdict]
+    warnings = [visible(warning) for warning in wording.warnings(report)]
+    return {
+        "report": report,
+        "totals": report.totals,
+        "suite": cut(visible(report.suite), 120) or "suite",
+        "word": word,
+        "headline": cut(_capital(text.removeprefix(f"{word}: ")), 600),
+        "reasons": [visible(reason.text) for reason in report.reasons[:MAX_REASONS]],
+        "reasons_more": max(0, len(report.reasons) - MAX_REASONS),
+        "warnings": warnings[:MAX_WARNINGS],
+        "warnings_more": max(0, len(warnings) - MAX_WARNINGS),
+        "about": _about(report),
+        "bars": _bars(report),
+        "comparison": comparison,
+        "not_compared": visible(report.comparison.text) if report.comparison and comparison is None else "",
+        "hidden": words.hidden(comparison) if comparison else "",
+        "tested": words.tested(comparison) if comparison else "",
+        "changes": _changes(report),
+        "lists": _lists(report),
+        "trials_done": wording.trials_done(report),
+        "time_and_cost": wording.time_and_cost(report),
+        "single_note": wording.single_note(report),
+        "looks": looks_text.rows(report, _quoted, visible),
+        "look_titles": looks_text.TITLES,
+        "origin": _origin(report),
+        "settings": [
+            (name, visible(fmt.setting(setting.value)), setting.source) for name, setting in report.settings.items()
+        ],
+        "fmt": fmt,
+        "words": words,
+    }
+
+
+def _quoted(case: str) -> str:
+    return f"‘{cut(visible(case), 120)}’"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _about(report: Report) -> list[str]:
+    origin, base = report.provenance, report.comparison.base if report.comparison else None
+    parts = [f"commit {visible(origin.commit)[:12]}"] if origin.commit else []
+    if words.same_commit(report):
+        parts.append("base at the same commit")
+    elif base is not None and base.commit:
+        parts.append(f"base {visible(base.commit)[:12]}")
+    if report.comparison is not None and (source := words.source(report.comparison, "base")):
+        parts.append(source)
+    if report.case_reports:
+        parts += [fmt.count(report.totals.cases, "case"), wording.repeats(report)]
+    parts.append(wording.gate(report))
+    if origin.started:
+        parts.append(visible(origin.started)[:16].replace("T", " ") + " UTC")
+    return parts
+
+
+def _bars(report: Report) -> list[Bar]:
+    """The suite's rate, or both sides' over their common cases."""
+    comparison = words.comparable(report)
+    sides = [("base", comparison.base), ("head", comparison.head)] if comparison else []
+    bars = [
+        Bar(label, side.pass_rate, side.interval, fmt.percent1(side.pass_rate))
+        for label, side in sides
+        if side is not None and side.pass_rate is not None and side.interval is not None
+    ]
+    totals = report.totals
+    if not bars and totals.pass_rate is not None and totals.interval is not None:
+        bars.append(Bar("suite", totals.pass_rate, totals.interval, fmt.percent1(totals.pass_rate)))
+    return bars
+
+
+def _changes(report: Report) -> list[tuple[str, str, str]]:
+    """Changes of errors, time and cost against base: what, from where to where, how sure."""
+    comparison = words.comparable(report)
+    if comparison is None:
+        return []
+    shown = []
+    for name, change, show in (
+        ("errors", comparison.errors, fmt.percent1),
+        ("time", comparison.duration, fmt.duration),
+        ("cost", comparison.cost, fmt.money),
+    ):
+        if change is not None:
+            sure = words.short_p(change.p, change.level) if change.p is not None else "not tested"
+            shown.append((name, f"{show(change.base)} → {show(change.head)}", sure))
+    return shown
+
+
+def _lists(report: Report) -> list[tuple[str, list[str], int]]:
+    """Cases that only one side has or whose definition changed, and how head weakens its gate; with how many more."""
+    comparison = report.comparison
+    if comparison is None:
+        return []
+    lists = (
+        ("Only in base", comparison.removed),
+        ("New in head", comparison.added),
+        ("Definition changed", comparison.changed),
+        ("Gate changed by head", comparison.gate_changes),
+    )
+    return [
+        (title, [cut(visible(text), 200) for text in texts[:MAX_LISTED]], max(0, len(texts) - MAX_LISTED))
+        for title, texts in lists
+        if texts
+    ]
+
+
+def _origin(report: Report) -> list[tuple[str, str]]:
+    """Where the figures come from, as label and text; unknown ones are left out."""
+    origin = report.provenance
+    pairs = {
+        "seed": None if origin.seed is None else str(origin.seed),
+        "commit": origin.commit,
+        "command" if origin.source == "command" else "target": origin.command,
+        "selection": ", ".join(origin.selection),
+        "files": ", ".join(origin.files[:20])
+        + (f" and {len(origin.files) - 20} more" if len(origin.files) > 20 else ""),
+        "started": origin.started,
+        "looks": looks_text.kept_back(report) or None,
+        "attempt": str(origin.attempt) if origin.attempt > 1 else None,
+        "repeat-eval": origin.version,
+    }
+    return [(label, cut(visible(text), 1000)) for label, text in pairs.items() if text]
+
+
+def _json(value: object) -> Markup:
+    """Data as JSON inside of a script element: no text in it can end the element or begin a comment."""
+    text = msgspec.json.encode(value).replace(b"<", b"\\u003c").decode()
+    return Markup(text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))  # noqa: S704
+
+
+@cache
+def _part(name: str) -> Part:
+    text = "\n" + (FOLDER / name).read_text(encoding="utf-8").strip() + "\n"
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Part(Markup(text), f"'sha256-{digest}'")  # noqa: S704
+
+
+def _policy(scripts: Sequence[str], style: str) -> str:
+    """The Content Security Policy: our own scripts and style, pictures inside of the page, and nothing else."""
+    rules = (
+        "default-src 'none'",
+        f"script-src {' '.join(scripts)}",
+        f"style-src {style}",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    return "; ".join(rules)
+
+
+@cache
+def _environment() -> ImmutableSandboxedEnvironment:
+    return ImmutableSandboxedEnvironment(
+        loader=FileSystemLoader(FOLDER),
+        bytecode_cache=TemplateCache(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
