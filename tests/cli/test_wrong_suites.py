@@ -122,7 +122,7 @@ WRONG: dict[str, tuple[str | bytes, str, str]] = {
     "missing check module": (CHECK + "python: checks:polite\n", "3", "there is no module 'checks'"),
     "no target": (CASES, "1:1", "names no target: write `target:` into it, or give one with --target"),
     "two targets": ("target: {python: 'a:b', command: cat}\n" + CASES, "1:9", "found both python and command"),
-    "empty target": ("target: {}\n" + CASES, "1:9", "needs exactly one of python, command and http"),
+    "empty target": ("target: {}\n" + CASES, "1:9", "needs exactly one of python, command, http and model"),
     "target in one word": ("target: agent.answer\n" + CASES, "1:9", "must be python:module:function, command:LINE"),
     "missing module": ("target: {python: 'nomod:answer'}\n" + CASES, "1:18", "there is no module 'nomod'"),
     "missing function": ("target: {python: 'agent:answr'}\n" + CASES, "1:18", "did you mean 'answer'?"),

@@ -71,6 +71,9 @@ def analyse(
         stopped = run.footer.stopped if run.footer else None
         text = f"{_STOPPED[stopped]} after {totals.trials} of {totals.asked} trials; --resume goes on"
         reasons.insert(0, Reason(gate="evidence", verdict="incomplete", text=text))
+    if header.shard:
+        text = f"this is {header.shard} of a run: `repeat-eval merge` joins them and judges"
+        reasons.insert(0, Reason(gate="evidence", verdict="incomplete", text=text))
     lacking = run.footer.missing if run.footer else ()
     reasons[:0] = [Reason(gate="evidence", verdict="incomplete", text=text) for text in lacking]
     reasons = in_order(reasons)

@@ -113,13 +113,16 @@ def _split(body: str) -> dict[str, tuple[str, Marker]]:
     for number, line in enumerate(lines):
         marker = find_marker(line) if line.startswith("<!--") else None
         if marker is not None:
-            sections[marker.key] = (_without_rule("\n".join(lines[start:number])), marker)
+            text = "\n".join(lines[start:number]).strip("\n")
+            sections[marker.key] = (_without_rule(text) if sections else text, marker)
             start = number + 1
     return sections or {comment.key: ("\n".join(lines), comment)}
 
 
 def _without_rule(text: str) -> str:
-    return text.strip("\n").removeprefix("---\n").strip("\n")
+    """A section's text without the rule that parts it from the section before; the text may be empty."""
+    first, _, rest = text.partition("\n")
+    return rest.strip("\n") if first == "---" else text
 
 
 def _fitting(body_of: BodyOf, limits: tuple[int, int]) -> str:

@@ -34,6 +34,7 @@ class ReadOptions:
             (such a file is refused).
         count_as_failed: error kinds that count as failures.
         scorer: of several scorers of a sample the one that decides, `scorer` or `scorer.key`; None: the file's own choice.
+        format: name of the format that all files have, whatever they look like; None: their content tells.
         repetition_suffixes: whether the endings that repeating plugins put into test names are read as repetitions.
         max_bytes: size of the largest file that is read.
         max_testcases: number of testcases or rows of the longest file that is read.
@@ -42,6 +43,7 @@ class ReadOptions:
     duplicates: Duplicates = "ask"
     count_as_failed: frozenset[ErrorKind] = frozenset()
     scorer: str | None = None
+    format: str | None = None
     repetition_suffixes: bool = True
     max_bytes: int = 256_000_000
     max_testcases: int = 2_000_000

@@ -125,10 +125,6 @@ class _File(msgspec.Struct, rename="camel"):
     config: _Config | None = None
 
 
-class _Probe(msgspec.Struct):
-    success: Any = msgspec.UNSET
-
-
 def sniff(head: bytes, path: Path) -> bool:
     """Whether the file begins as promptfoo's results do."""
     del path

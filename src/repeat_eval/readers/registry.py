@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NoReturn
 
-from repeat_eval.errors import Problem
-from repeat_eval.readers import junit, tables
+from repeat_eval.errors import Problem, UserError
+from repeat_eval.readers import ctrf, junit, lm_eval, tables, tau2_bench, tau_bench
 from repeat_eval.readers.base import FileResults, Format, ReadError, ReadOptions, check_file
 from repeat_eval.records.run import RUN_SCHEMA
 from repeat_eval.records.trial import one_line
@@ -30,24 +30,50 @@ def _read_run(path: Path, options: ReadOptions) -> NoReturn:
 FORMATS: tuple[Format, ...] = (
     Format(RUN_FORMAT, "run files of repeat-eval", (), _sniff_run, _read_run),
     Format("junit", "JUnit XML", (".xml",), junit.sniff, junit.read),
+    Format("ctrf", "CTRF", (), ctrf.sniff, ctrf.read),
+    Format("tau2-bench", "tau2-bench results", (), tau2_bench.sniff, tau2_bench.read),
+    Format("tau-bench", "tau-bench results", (), tau_bench.sniff, tau_bench.read),
+    Format("lm-eval", "samples of lm-evaluation-harness", (), lm_eval.sniff, lm_eval.read),
     Format("jsonl", "rows in JSON Lines", (".jsonl", ".ndjson"), tables.sniff_jsonl, tables.read_jsonl),
     Format("csv", "rows in CSV", (".csv", ".tsv"), tables.sniff_csv, tables.read_csv),
 )
+
+
+def format_names() -> list[str]:
+    """Names of the formats of other tools, in the order of the alphabet: what a user may force."""
+    return sorted(candidate.name for candidate in FORMATS if candidate.name != RUN_FORMAT)
+
+
+def format_named(name: str) -> Format:
+    """The format that a user names.
+
+    Raises:
+        UserError: there is none of that name; the text lists those that there are.
+    """
+    for candidate in FORMATS:
+        if candidate.name == name != RUN_FORMAT:
+            return candidate
+    raise UserError(f"there is no format {name!r} to read; there are {', '.join(format_names())}")
 
 
 def format_of(path: Path, options: ReadOptions | None = None) -> Format:
     """The format of a file.
 
     Args:
-        path: the file. options: limits.
+        path: the file. options: a format that is forced, and limits.
 
     Returns:
         The format; its name is `run` for our own run files, which `records` reads.
 
     Raises:
         ReadError: there is no such file, it is empty or too large, or its format is unknown.
+        UserError: the options force a format that there is not.
     """
-    check_file(path, options or ReadOptions())
+    options = options or ReadOptions()
+    forced = format_named(options.format) if options.format is not None else None
+    check_file(path, options)
+    if forced is not None:
+        return forced
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)

@@ -78,8 +78,8 @@ def read(path: Path, options: ReadOptions) -> FileResults:
     warnings = []
     if errors:
         warnings.append(
-            f"{errors} trials raised an error and are errors here; tau-bench itself counts them as failures (reward 0), "
-            "so its pass^k is lower"
+            f"{errors} trials raised an error and are errors here; tau-bench itself counts them as failures "
+            "(reward 0), so its pass^k is lower"
         )
     return FileResults(path=path, format="tau-bench", trials=tuple(trials), warnings=tuple(warnings))
 

@@ -57,6 +57,9 @@ def base_from(files: Sequence[str], request: Request, suite: str) -> Base:
     if not run.trials:
         reasons = [*(run.footer.missing if run.footer else ()), *run.header.warnings] or ["it holds no trial"]
         raise UserError([Problem(f"cannot be compared with: {reason}", shown) for reason in reasons[:5]])
+    if run.header.shard:
+        text = f"is {run.header.shard} of a run, not all of it: join its shards with `repeat-eval merge` first"
+        raise UserError(Problem(text, shown))
     if run.header.source == "suite" and run.header.suite != suite:
         raise UserError(Problem(f"is a run of the suite {run.header.suite!r}, and head is {suite!r}", shown))
     # Results of other tools do not tell the suite's name; whoever names them as base says that they belong here.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,8 +11,8 @@ from repeat_eval.execution.command_runs import CommandRun
 from repeat_eval.execution.stopping import Stop
 from repeat_eval.readers.base import ReadOptions
 from repeat_eval.readers.collect import collect
+from repeat_eval.records.command_trials import errors_of_lacking, lacking, missing_results
 from repeat_eval.records.run import Run
-from repeat_eval.records.trial import Trial, one_line
 from repeat_eval.steps.recording import Recording
 from repeat_eval.steps.request import Request
 from repeat_eval.suite.settings import ResolvedSettings
@@ -31,35 +30,20 @@ class CommandEvidence:
         self.request = request
         self._kept = {trial.key for trial in record.kept}
         self._repeats = record.header.repeats
+        self._shard = record.header.shard
+        self._asked = self._shard.repetitions if self._shard else range(1, self._repeats + 1)
         self._without: dict[int, str] = {}
         self.left: set[int] = set()
         """Repetitions that are wanted and did not come to their end."""
         self.missing: list[str] = []
         self.warnings: list[str] = []
 
-    def wanted(self, repeats: int) -> list[int]:
+    def wanted(self) -> list[int]:
         """Repetitions that are not there in full yet."""
-        lacking = {repetition for _, repetition, _ in self._lacking(self._kept, range(1, repeats + 1))}
-        wanted = [r for r in range(1, repeats + 1) if r in lacking or not self.record.trials]
+        not_whole = {run for _, run, _ in lacking(self.record.trials, self._repeats, self._kept, self._asked)}
+        wanted = [r for r in self._asked if r in not_whole or not self.record.trials]
         self.left = set(wanted)
         return wanted
-
-    def _lacking(
-        self, there: Collection[tuple[str, int]], repetitions: Iterable[int]
-    ) -> Iterator[tuple[str, int, int]]:
-        """What runs should hold and do not: the case, the run, and the number of the trial that is lacking.
-
-        A run may hold several trials of a case: the k-th of run r has the number r + (k - 1) * repeats, so that all are
-        told apart and the first ones are numbered as their runs are. Every run should hold as many as any other.
-        """
-        most: dict[str, int] = {}
-        for trial in self.record.trials:
-            most[trial.case] = max(most.get(trial.case, 0), (trial.repetition - 1) // self._repeats + 1)
-        for repetition in repetitions:
-            for case, count in most.items():
-                for number in range(repetition, repetition + count * self._repeats, self._repeats):
-                    if (case, number) not in there:
-                        yield case, repetition, number
 
     def take(self, run: CommandRun) -> None:
         """Read the results of one run."""
@@ -113,32 +97,18 @@ class CommandEvidence:
             stopped=stop.reason if self.left else None,
             missing=tuple(self.missing),
             warnings=tuple(dict.fromkeys(warnings)),
+            without=self._without if self._shard else None,
         )
 
     def _close(self) -> None:
-        """What a run should hold and does not is an error, if its case is known from the others.
-
-        The first trial of a case may simply not be there: that it is missing is seen without an error in its place.
-        """
-        there = {trial.key for trial in self.record.trials}
-        ended = [r for r in range(1, self._repeats + 1) if r not in self.left]
-        for case, repetition, number in list(self._lacking(there, ended)):
-            problem = self._without.get(repetition)
-            if problem is None and number > repetition:
-                problem = "the run holds fewer trials of this case than the others do"
-            if problem is not None:
-                self.record.add(
-                    Trial(
-                        case=case,
-                        repetition=number,
-                        outcome="error",
-                        error_kind="harness",
-                        message=one_line(problem),
-                        source=f"repetition {repetition}",
-                    )
-                )
+        """See `errors_of_lacking`. Only all shards together know all cases: one of them hands on what it knows."""
+        if self._shard:
+            return
+        ended = [r for r in self._asked if r not in self.left]
+        for trial in errors_of_lacking(self.record.trials, self._repeats, ended, self._without):
+            self.record.add(trial)
         if not self.record.trials:
-            self.missing += [f"repetition {r}: {problem}" for r, problem in sorted(self._without.items())]
+            self.missing += missing_results(self._without)
 
 
 def settings_warnings(settings: ResolvedSettings, stop: Stop) -> list[str]:

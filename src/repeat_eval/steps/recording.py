@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.records.journal import Journal, OpenRun, looks_like_run_file, open_run
 from repeat_eval.records.lock import writer_lock
@@ -31,6 +33,13 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
+def asked_of(header: RunHeader) -> int:
+    """How many trials a suite's run, or its shard, is asked for."""
+    if header.shard:
+        return sum(map(len, header.shard.trials.values()))
+    return sum(plan.asked for plan in header.cases)
+
+
 class Recording:
     """The trials of a run in the making, in memory and, if there is an output folder, in its run file."""
 
@@ -52,6 +61,8 @@ class Recording:
         # In command mode progress counts runs of the command, which the caller does; results are only read.
         self._progress = request.progress if header.source == "suite" else None
         self._begin = time.perf_counter()
+        self.footer: RunFooter | None = None
+        """How it ended, once it did."""
 
     def note_old_errors(self, errors: dict[tuple[str, int], Trial]) -> None:
         """Errors of the interrupted run hold until they are tried again."""
@@ -94,8 +105,7 @@ class Recording:
     @property
     def left(self) -> bool:
         """Whether trials of the plan are still to be run, or errors of the interrupted run to be tried again."""
-        asked = sum(plan.asked for plan in self.header.cases)
-        return len(self._trials) - len(self._old_errors) < asked
+        return len(self._trials) - len(self._old_errors) < asked_of(self.header)
 
     @property
     def wall(self) -> float:
@@ -103,7 +113,12 @@ class Recording:
         return time.perf_counter() - self._begin
 
     def finish(
-        self, *, stopped: StopReason | None = None, missing: tuple[str, ...] = (), warnings: tuple[str, ...] = ()
+        self,
+        *,
+        stopped: StopReason | None = None,
+        missing: tuple[str, ...] = (),
+        warnings: tuple[str, ...] = (),
+        without: Mapping[int, str] | None = None,
     ) -> Run:
         """Write the footer, and give the run. UserError when it cannot be written."""
         missing = tuple(self.scrub(text) for text in missing)
@@ -111,6 +126,10 @@ class Recording:
         footer = RunFooter(
             complete=stopped is None, trials=len(self._trials), stopped=stopped, ended=now(), missing=missing
         )
+        if without:
+            clean = {repetition: self.scrub(problem) for repetition, problem in sorted(without.items())}
+            footer = msgspec.structs.replace(footer, without=clean)
+        self.footer = footer
         self.begin()
         if self._journal is not None:
             self._journal.finish(footer)

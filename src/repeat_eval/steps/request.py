@@ -57,6 +57,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         settings_from: whose suite file decides thresholds, gates and repeats.
         cases, tags: which cases; empty means all.
         fresh_trials: which trials a further look at the suite takes; None for an ordinary run.
+        shard: number of the shard to run, and how many there are; None for a whole run.
+        durations: file of an earlier run by whose durations the trials are divided among shards.
         out: folder for the run file and the reports; None writes nothing.
         resume: go on with an unfinished run. fresh: throw an unfinished run away.
         name: name of the suite in command and results mode.
@@ -86,6 +88,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     fresh_trials: FreshTrials | None = None
+    shard: tuple[int, int] | None = None
+    durations: Path | None = None
     out: Path | None = None
     resume: bool = False
     fresh: bool = False

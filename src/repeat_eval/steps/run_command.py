@@ -57,6 +57,10 @@ def run_command(request: Request) -> Finished:
         tool_version=__version__,
         started=now(),
     )
+    if request.shard is not None:
+        from repeat_eval.steps.shards import shard_of
+
+        header = msgspec.structs.replace(header, shard=shard_of(request, None, repeats=header.repeats))
     with contextlib.ExitStack() as stack:
         headers, folders = {RUN_FILE: header}, [folder]
         if request.base_dir is not None or request.base_ref is not None:
@@ -85,7 +89,7 @@ def run_command(request: Request) -> Finished:
             _lane(side, where, _side_results(results, len(folders), number), settings, on_log, told[number])
             for number, (side, where) in enumerate(zip(sides, folders, strict=True))
         ]
-        asyncio.run(_run(lanes, stop, settings, request))
+        asyncio.run(_run(lanes, sides, stop, settings, request))
         sides[-1].missing += noted_misses(misses)
         runs = [side.finish(stop, settings) for side in sides]
         wall = records[-1].wall
@@ -121,11 +125,18 @@ def _lane(
         on_log=on_log,
         run_as=side.request.run_as,
     )
-    return CommandLane(plan=plan, wanted=side.wanted(plan.repeats), on_run=side.take)
+    return CommandLane(plan=plan, wanted=side.wanted(), on_run=side.take)
 
 
-async def _run(lanes: Sequence[CommandLane], stop: Stop, settings: ResolvedSettings, request: Request) -> None:
-    total = sum(lane.plan.repeats for lane in lanes)
+async def _run(
+    lanes: Sequence[CommandLane],
+    sides: Sequence[CommandEvidence],
+    stop: Stop,
+    settings: ResolvedSettings,
+    request: Request,
+) -> None:
+    shard = sides[-1].record.header.shard
+    total = len(lanes) * (len(shard.repetitions) if shard else settings["repeats"])
     request.progress.start(total, total - sum(len(lane.wanted) for lane in lanes), "runs")
     workers = settings["workers"] if settings.source("workers") != "default" else 1
     try:

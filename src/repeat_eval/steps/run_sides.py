@@ -26,7 +26,7 @@ from repeat_eval.steps.cassette_session import (
     replays_responses,
     session_of,
 )
-from repeat_eval.steps.recording import BASE_FILE, RUN_FILE, Recording, recordings, target_log
+from repeat_eval.steps.recording import BASE_FILE, RUN_FILE, Recording, asked_of, recordings, target_log
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.sides import check_imports, check_side, root_of, side_environ
 from repeat_eval.suite.settings import ResolvedSettings
@@ -168,7 +168,7 @@ async def _run(
     sides: Sequence[_Side], roots: dict[str, Path], settings: ResolvedSettings, stop: Stop, request: Request
 ) -> None:
     used = 0 if request.fresh_trials is None else request.fresh_trials.used
-    total = sum(case.asked for side in sides for case in side.prepared.cases)
+    total = sum(asked_of(side.record.header) for side in sides)
     async with contextlib.AsyncExitStack() as stack:
         for side in sides:
             with _named(side.name if len(sides) > 1 else None):
@@ -183,7 +183,9 @@ async def _run(
                 seed=side.record.header.seed,
                 on_trial=side.record.add,
                 remote=side.prepared.remote,
-                done={trial.key for trial in side.record.kept} | _used(side.prepared.cases, used),
+                done={trial.key for trial in side.record.kept}
+                | _used(side.prepared.cases, used)
+                | _of_other_shards(side),
                 session=side.session,
             )
             for side in sides
@@ -209,6 +211,17 @@ def _after(cases: Sequence[PlannedCase], used: int) -> Sequence[PlannedCase]:
 
 def _used(cases: Sequence[PlannedCase], used: int) -> set[tuple[str, int]]:
     return {(case.spec.id, repetition) for case in cases for repetition in range(1, used + 1)}
+
+
+def _of_other_shards(side: _Side) -> set[tuple[str, int]]:
+    shard = side.record.header.shard
+    if not shard:
+        return set()
+    return {
+        (case.spec.id, repetition)
+        for case in side.prepared.cases
+        for repetition in {*range(1, case.asked + 1)} - {*shard.trials.get(case.spec.id, ())}
+    }
 
 
 @contextlib.contextmanager

@@ -63,15 +63,20 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
         if request.fresh_trials is not None:
             header = request.fresh_trials.chosen(header)
             cases = _planned(cases, header)
+        if request.shard is not None:
+            from repeat_eval.steps.shards import shard_of
+
+            shard = shard_of(request, header.cases, repeats=header.repeats)
+            header = msgspec.structs.replace(header, shard=shard)
+        written = None if base_suite is None else _as_base_wrote_it(base_suite, request)
         base = base_from_files(request, header.suite)
         loading = load_reports_meanwhile()
         head = SidePlan(spec=spec, cases=cases, settings=settings, header=header, function=function)
-        base_plan = None if checkout is None else _base_plan(head, checkout, request, base_suite)
+        base_plan = None if checkout is None else _base_plan(head, checkout, request, base_suite, written)
         finished = run_sides(head, base_plan, request)
         loading.join()
     if finished.base_run is not None:
         base = Base(finished.base_run, "side-by-side")
-    written = None if base_suite is None else _as_base_wrote_it(base_suite, request)
     if written is not None and request.fresh_trials is not None:
         written = request.fresh_trials.chosen(written)
     report = report_of(
@@ -85,7 +90,9 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
     return Finished(report, finished.recording)
 
 
-def _base_plan(head: SidePlan, checkout: Checkout, request: Request, base_suite: SuiteSpec | None) -> SidePlan:
+def _base_plan(
+    head: SidePlan, checkout: Checkout, request: Request, base_suite: SuiteSpec | None, written: RunHeader | None
+) -> SidePlan:
     """Base runs head's suite with base's code. Its trials have other seeds, so that the sides are independent.
 
     Where the target is a model, its prompt, tools and settings in the suite are the code under test: base has its own.
@@ -106,6 +113,10 @@ def _base_plan(head: SidePlan, checkout: Checkout, request: Request, base_suite:
         target=describe_target(base.target),
         target_fingerprint=fingerprint_targets(base, cases),
     )
+    if base_header.shard:
+        base_header = msgspec.structs.replace(
+            base_header, shard=msgspec.structs.replace(base_header.shard, base_written=written)
+        )
     root = None if request.base_target is not None else checkout.root
     return SidePlan(spec=base, cases=cases, settings=head.settings, header=base_header, root=root)
 
