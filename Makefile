@@ -6,7 +6,7 @@ DEV := $(VENV)/.dev-ready
 LINT_VENV := .venv-lint
 LINT := $(LINT_VENV)/.ready
 
-.PHONY: demo test test-container lint types format docs bench schemas clean
+.PHONY: demo test fuzz test-container lint types format docs bench schemas clean
 
 demo: $(RUNTIME)  ## the main job, offline, on the bundled example
 	@sh scripts/demo.sh $(VENV)/bin/repeat-eval
@@ -17,6 +17,11 @@ test: $(DEV)  ## all tests, with lint and types
 	$(VENV)/bin/mypy
 	$(PY) -m pytest -n auto
 	@echo "not tested here: the container. That takes minutes: make test-container"
+
+FUZZ_SECONDS := 60
+
+fuzz: $(DEV)  ## mutated results files of every format, for FUZZ_SECONDS (default 60)
+	FUZZ_SECONDS=$(FUZZ_SECONDS) $(PY) -m pytest tests/readers/test_mutated_results_files.py
 
 test-container: $(DEV)  ## build the image and try it; installs podman on Debian as root
 	$(PY) -m pytest tests/container -m container -s -rs

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from repeat_eval.analysis.report import CaseReport, Report
     from repeat_eval.api import Case, GateFailed, Suite, load_suite
     from repeat_eval.errors import Incomplete, Problem, RepeatEvalError, UserError
+    from repeat_eval.pytest_plugin.usage import record
     from repeat_eval.records.trial import Trial
     from repeat_eval.suite.checks.base import Check, Observation, Score
     from repeat_eval.suite.checks.registry import register_check
@@ -33,6 +34,7 @@ _HOMES = {
     "Trial": "repeat_eval.records.trial",
     "UserError": "repeat_eval.errors",
     "load_suite": "repeat_eval.api",
+    "record": "repeat_eval.pytest_plugin.usage",
     "register_check": "repeat_eval.suite.checks.registry",
 }
 
@@ -52,6 +54,7 @@ __all__ = [
     "UserError",
     "__version__",
     "load_suite",
+    "record",
     "register_check",
 ]
 

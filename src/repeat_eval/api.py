@@ -82,6 +82,10 @@ class Suite:
         self,
         function: Callable[..., Any] | None = None,
         *,
+        base: Callable[..., Any] | None = None,
+        base_dir: str | Path | None = None,
+        base_ref: str | None = None,
+        base_target: str | None = None,
         gate_raises: bool = True,
         out: str | Path | None = None,
         cases: Sequence[str] = (),
@@ -94,6 +98,10 @@ class Suite:
         Args:
             function: takes a case's input, or input and context; sync or async. None runs the target of the suite
                 file.
+            base: another such function, run beside this one and compared with it. From 6 cases on, where no repeats are
+                set, there are two looks: 3 trials a side of each case, then fresh ones of what is suspected.
+            base_dir, base_ref, base_target: the same for base's checkout, revision or target, as --base-dir and the
+                others; at most one base.
             gate_raises: raise GateFailed when a gate among the settings does not pass. Without any gate among the
                 settings nothing is raised, and the report says how it went.
             out: folder for run file and reports; None writes nothing.
@@ -106,25 +114,33 @@ class Suite:
             GateFailed: see `gate_raises`.
         """
         options = _settings(settings)
+        if sum(one is not None for one in (base, base_dir, base_ref, base_target)) > 1:
+            raise UserError("there is one base: give one of base, base_dir, base_ref and base_target")
         request = Request(
             options=options,
+            base_dir=None if base_dir is None else Path(base_dir),
+            base_ref=base_ref,
+            base_target=base_target,
             cases=tuple(cases),
             tags=tuple(tags),
             out=None if out is None else Path(out),
             fresh=True,
             progress=progress or Silent(),
         )
-        spec = self.spec or self._spec()
-        target = None
-        if function is not None:
-            workers = options.workers or spec.settings.workers or 4
-            target = FunctionTarget(function, workers=workers)
-        finished = _outside_event_loop(lambda: run_suite(request, spec=spec, function=target))
+        spec = self.as_spec()
+        workers = options.workers or spec.settings.workers or 4
+        target = None if function is None else FunctionTarget(function, workers=workers)
+        other = None if base is None else FunctionTarget(base, workers=workers)
+        finished = outside_event_loop(lambda: run_suite(request, spec=spec, function=target, base_function=other))
         write_reports(finished.report, request, trials=finished.recording.trials)
         gated = _GATES & {name for name, value in {**self.settings, **settings}.items() if value is not None}
         if gate_raises and gated and finished.report.exit_code:
             raise GateFailed(finished.report)
         return finished.report
+
+    def as_spec(self) -> SuiteSpec:
+        """The suite as it is run; UserError with everything that is wrong with its cases."""
+        return self.spec or self._spec()
 
     def _spec(self) -> SuiteSpec:
         problems: list[Problem] = []
@@ -159,7 +175,19 @@ class Suite:
 
 
 _GATES = frozenset(
-    {"threshold", "gate", "suite_threshold", "min_stability", "max_failing_cases", "max_error_rate", "min_reliability"}
+    {
+        "threshold",
+        "gate",
+        "suite_threshold",
+        "min_stability",
+        "max_failing_cases",
+        "max_error_rate",
+        "min_reliability",
+        "fail_on",
+        "alpha",
+        "min_effect",
+        "require",
+    }
 )
 
 
@@ -224,7 +252,7 @@ class _FunctionCheck(Check):
         return self._reader.interpret(value)
 
 
-def _outside_event_loop(work: Callable[[], _T]) -> _T:
+def outside_event_loop(work: Callable[[], _T]) -> _T:
     """Do `work` here, or in a thread where an event loop is running already (a notebook, for instance)."""
     try:
         asyncio.get_running_loop()

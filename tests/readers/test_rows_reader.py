@@ -164,7 +164,6 @@ def test_what_is_wrong_with_a_table(tmp_path: Path, text: str, says: str) -> Non
         ('{"case": true, "passed": true}\n', "is no name of a case"),
         ('{"case": "a", "passed": 0.5}\n', "passed is 0.5"),
         ('{"case": "a", "passed": true, "score": "high"}\n', "which is no number"),
-        ('{"promptIdx": 0, "testIdx": 0, "success": true}\n', "promptfoo's own rows"),
     ],
 )
 def test_what_is_wrong_with_json_lines(tmp_path: Path, text: str, says: str) -> None:
@@ -201,7 +200,7 @@ def test_our_own_run_files_are_known_and_not_read_as_rows(tmp_path: Path) -> Non
 def test_an_unknown_file_is_told_what_is_known(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("hello")
-    with pytest.raises(ReadError, match=r"run files of repeat-eval, JUnit XML, rows in JSON Lines, rows in CSV"):
+    with pytest.raises(ReadError, match=r"run files of repeat-eval, JUnit XML, .*rows in JSON Lines, rows in CSV"):
         read_file(path)
 
 

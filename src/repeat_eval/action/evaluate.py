@@ -56,7 +56,7 @@ class Evaluated(msgspec.Struct, frozen=True):
 
 
 def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept, suite: str) -> Evaluated:
-    """Run what the inputs name, beside base where that is asked, and write the report files.
+    """Run what the inputs name, beside base where that is asked, and write the report files; a shard's, its run files.
 
     Args:
         job: what is asked for. The current folder is the job's working directory.
@@ -86,9 +86,11 @@ def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept, suite: str) -> Evalua
         if checkout is None:
             request = _with_stored_base(job, request, wanted, kept)
         deciding = _deciding(request, spec, checkout)
-        if checkout is not None and keeps_alpha_back(job, beside=job.inputs.base in _BESIDE):
+        # A further look runs new trials of all cases at once, which no shard can know of.
+        alone = job.inputs.mode == "run" and job.inputs.shard is None
+        if alone and checkout is not None and keeps_alpha_back(job, beside=job.inputs.base in _BESIDE):
             request = msgspec.structs.replace(request, options=with_extra_looks(request.options, deciding))
-        look = looking(job, request, deciding, suite)
+        look = looking(job, request, deciding, suite) if alone else None
         if look is not None and look.plan is not None:
             request = fresh_request(request, deciding, look.plan)
         try:
@@ -101,6 +103,8 @@ def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept, suite: str) -> Evalua
             request, checkout = msgspec.structs.replace(request, base_dir=None, base_missing=note), None
             request = _with_stored_base(job, request, wanted, kept)
             finished = _run(job, request, spec)
+        if request.shard is not None:
+            return Evaluated(finished.report, finished.recording, None)
         report = with_history(finished.report, kept.runs)
         attempt = job.context.run_attempt
         report = looked(report, look, attempt=attempt, text=first_line(report, job.base_name))
@@ -161,17 +165,29 @@ def _request(job: Job, spec: SuiteSpec | None, out: Path) -> Request:
         settings_from=inputs.settings_from,
         cases=inputs.case,
         tags=inputs.tag,
+        shard=_shard(inputs.shard),
+        durations=None if inputs.durations is None else Path(inputs.durations),
         out=out,
         fresh=True,
         name=inputs.name,
         badge=inputs.badge,
         duplicates=inputs.duplicates,
+        format=inputs.format,
+        scorer=inputs.scorer,
         environ=job.user_environ,
         run_as=job.run_as,
         own_environments=inputs.setup != "none",
         progress=Lines(job.log.stream),
         say=job.log.say,
     )
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    from repeat_eval.execution.shards import parse_shard
+
+    return parse_shard(text)
 
 
 def _with_runner_python(job: Job, spec: SuiteSpec | None, options: Settings) -> Settings:
@@ -272,6 +288,10 @@ def _set_up(job: Job, head: Path, base: Checkout | None) -> str | None:
 
 def _run(job: Job, request: Request, spec: SuiteSpec | None) -> Finished:
     with job.log.group("repeat-eval: run"):
+        if job.inputs.mode == "merge":
+            from repeat_eval.steps.merge import merge_shards
+
+            return merge_shards(request)
         if request.command is not None:
             from repeat_eval.steps.run_command import run_command
 

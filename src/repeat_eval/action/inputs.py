@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
+from repeat_eval.analysis.rules import Rules
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.github.key import matrix_values
 from repeat_eval.suite.fields import Switch, found
@@ -24,7 +25,31 @@ _OF_THE_RUNNER = frozenset({"entrypoint", "args"})
 """What `with:` may hold for any Docker action."""
 _OF_ALL_MODES = frozenset({"mode", "token", "matrix", "setup"})
 """What every mode may be handed: the last two have values without being said."""
-_OF_MODES = {"publish": frozenset({"comment", "key", "fail_on_publish_error"}), "command": frozenset[str]()}
+_OF_MERGING = frozenset(
+    {
+        "results",
+        "working_directory",
+        "report_dir",
+        "only_when_changed",
+        "base",
+        "comment",
+        "check",
+        "check_name",
+        "status",
+        "store",
+        "store_branch",
+        "badge",
+        "summary",
+        "key",
+        "fail_on_publish_error",
+        *Rules.__struct_fields__,
+    }
+)
+_OF_MODES = {
+    "merge": _OF_MERGING,
+    "publish": frozenset({"comment", "key", "fail_on_publish_error"}),
+    "command": frozenset[str](),
+}
 """What a mode that evaluates nothing makes use of."""
 
 
@@ -46,9 +71,10 @@ class Inputs(Settings):
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
-    mode: Literal["run", "publish", "command"] = Field(
+    mode: Literal["run", "merge", "publish", "command"] = Field(
         "run",
-        description="`run`; `publish`: on workflow_run, comment from the report that a pull request's run uploaded; "
+        description="`run`; `merge`: join the shards in `results`, judge and publish; `publish`: on workflow_run, "
+        "comment from the report that a pull request's run uploaded; "
         "`command`: on issue_comment, answer `/repeat-eval`.",
     )
     suite: str | None = Field(None, description="Suite file to run.")
@@ -61,8 +87,22 @@ class Inputs(Settings):
     duplicates: Literal["ask", "repeats", "retries", "error"] = Field(
         "ask", description="What equal names within one results file are."
     )
+    format: str | None = Field(
+        None, description="Format of the results files (`junit`, `csv` and others), instead of by their content."
+    )
+    scorer: str | None = Field(
+        None, description="The scorer of an Inspect log that decides, instead of its headline's."
+    )
     case: Lines = Field((), description="Only cases whose id matches one of these patterns, one a line.")
     tag: Lines = Field((), description="Only cases with one of these tags, one a line.")
+    shard: str | None = Field(
+        None,
+        description="Run only one of N parts, for instance `2/8`, and judge nothing: `mode: merge` in a later job "
+        "joins them.",
+    )
+    durations: str | None = Field(
+        None, description="With `shard`: an earlier run file or report by whose times the parts are made equally long."
+    )
     working_directory: str = Field(".", description="Where paths start and commands run, relative to the workspace.")
     setup: str = Field(
         "auto",
@@ -181,9 +221,11 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
 
 def _together(inputs: Inputs) -> list[Problem]:
     """What is wrong with inputs that are right each by itself."""
+    if inputs.mode == "merge" and not inputs.results:
+        return [Problem("`mode: merge` needs `results`: the run files of the shards", "results")]
     if inputs.mode != "run":
-        return _without_effect(inputs)
-    problems = []
+        return _without_effect(inputs) + _of_publishing(inputs)
+    problems = _of_shards(inputs)
     given = [name for name in ("suite", "command", "results") if getattr(inputs, name)]
     if len(given) != 1:
         shown = " and ".join(f"`{name}`" for name in given) or "none of them"
@@ -204,8 +246,7 @@ def _together(inputs: Inputs) -> list[Problem]:
             problems.append(Problem(f"`{name}` does nothing with `{way}`: {reason}", name))
     if way == "results" and inputs.base == "run":
         problems.append(Problem("`base: run` does nothing with `results`: nothing is run; give base's results", "base"))
-    if inputs.base == "stored" and inputs.store == "off":
-        problems.append(Problem("`base: stored` needs `store: read` or `store: write`", "base"))
+    problems += _of_publishing(inputs)
     if inputs.setup_as_root and inputs.setup == "none":
         problems.append(Problem("`setup-as-root` does nothing with `setup: none`", "setup-as-root"))
     if (inputs.require is None) != (inputs.margin is None):
@@ -217,6 +258,42 @@ def _together(inputs: Inputs) -> list[Problem]:
     ]
     if inputs.report_dir.strip("./") == "":
         problems.append(Problem("`report-dir` must be a folder of its own, not the workspace itself", "report-dir"))
+    return problems
+
+
+def _of_publishing(inputs: Inputs) -> list[Problem]:
+    if inputs.base == "stored" and inputs.store == "off":
+        return [Problem("`base: stored` needs `store: read` or `store: write`", "base")]
+    return []
+
+
+def _of_shards(inputs: Inputs) -> list[Problem]:
+    """What is wrong with `shard` and what a shard makes no use of: it judges and publishes nothing."""
+    if inputs.shard is None:
+        return [] if inputs.durations is None else [Problem("`durations` does nothing without `shard`", "durations")]
+    from repeat_eval.execution.shards import parse_shard
+
+    problems = []
+    try:
+        parse_shard(inputs.shard)
+    except UserError as error:
+        problems.append(Problem(error.problems[0].message, "shard"))
+    if inputs.results:
+        problems.append(Problem("`shard` does nothing with `results`: nothing is run", "shard"))
+    if inputs.command and inputs.durations:
+        problems.append(Problem("`durations` does nothing with `command`: each repetition is one unit", "durations"))
+    if inputs.base not in ("auto", "run", "none"):
+        text = f"`base` is {inputs.base!r}, and a shard judges nothing: give it to `mode: merge`"
+        problems.append(Problem(text, "base"))
+    if inputs.extra_looks:
+        problems.append(
+            Problem("`extra-looks` does nothing with `shard`: a further look runs all at once", "extra-looks")
+        )
+    problems += [
+        Problem(f"`{input_name(field)}` does nothing with `shard`: give it to `mode: merge`", input_name(field))
+        for field in ("check", "status", "store", "badge")
+        if getattr(inputs, field) != Inputs.model_fields[field].default
+    ]
     return problems
 
 

@@ -19,6 +19,7 @@ from repeat_eval.github.request_note import MAX_TRIALS, RequestNote
 from repeat_eval.records.fingerprints import trial_seed
 from repeat_eval.statistics.further_looks import MAX_EXTRA_LOOKS, alpha_shares
 from repeat_eval.steps.request import FreshTrials, Request
+from repeat_eval.suite.second_look import parse_second_look
 from repeat_eval.suite.selection import select
 from repeat_eval.suite.settings import ResolvedSettings, Settings, resolve
 
@@ -95,7 +96,9 @@ def fresh_request(request: Request, spec: SuiteSpec | None, plan: LookPlan) -> R
     settings = _resolved(request, spec)
     seed = trial_seed(settings["seed"], "look", plan.number) >> 4
     # What earlier looks may have used at most, whatever they were: the number needs no evidence.
-    most = max([settings["repeats"], MAX_TRIALS, *(case.repeats or 0 for case in (spec.cases if spec else ()))])
+    twice = parse_second_look(settings["second_look"] or "3+20")
+    own = [(case.repeats or twice.first) + twice.fresh for case in (spec.cases if spec else ())]
+    most = max([settings["repeats"], MAX_TRIALS, *own])
     share = f"{float(plan.alpha * plan.share):.12g}"
     update = {"seed": seed, "alpha": share, "extra_looks": 0}
     return msgspec.structs.replace(

@@ -79,7 +79,7 @@ def _run(job: Job) -> int:
         job.log.notice(f"Not evaluated: {job.context.reason}")
         _write(job.environ, job.log, outputs_without_report(NOT_EVALUATED, ExitCode.PASSED))
         return ExitCode.PASSED
-    if job.inputs.mode != "run":
+    if job.inputs.mode not in ("run", "merge"):
         return _answer(job)
     if job.context.activity in ("publish", "command"):
         raise UserError(
@@ -88,6 +88,8 @@ def _run(job: Job) -> int:
         )
     os.chdir(job.folder)
     spec = _suite(job)
+    if job.inputs.shard is not None:
+        return _shard(job, spec)
     surfaces = Surfaces(job)
     with surfaces.opened():
         skipped = _not_evaluated(job, spec, surfaces)
@@ -123,14 +125,9 @@ def _suite(job: Job) -> SuiteSpec | None:
 
 def _not_evaluated(job: Job, spec: SuiteSpec | None, surfaces: Surfaces) -> ExitCode | None:
     """The exit code when nothing is to be run: nothing that matters changed, or a secret is missing; else None."""
-    from repeat_eval.action.reasons import missing_secret, nothing_changed
+    from repeat_eval.action.reasons import why_not
 
-    reason = nothing_changed(job)
-    code = ExitCode.PASSED
-    policy = job.inputs.on_missing_secret
-    if reason is None and policy != "run" and not job.inputs.results:
-        reason = missing_secret(job, spec)
-        code = ExitCode.PASSED if policy == "skip" else ExitCode.INCOMPLETE
+    reason, code = why_not(job, spec)
     if reason is None:
         return None
     green = code == ExitCode.PASSED
@@ -176,6 +173,29 @@ def _evaluated(job: Job, spec: SuiteSpec | None, surfaces: Surfaces) -> int:
     return code
 
 
+def _shard(job: Job, spec: SuiteSpec | None) -> int:
+    """Run one shard: nothing is judged or published, and the run files wait in the report folder to be joined."""
+    from repeat_eval.action.evaluate import evaluate
+    from repeat_eval.action.kept import Kept
+    from repeat_eval.action.reasons import why_not
+    from repeat_eval.steps.shards import shard_done
+
+    reason, code = why_not(job, spec)
+    if reason is not None:
+        (job.log.notice if code == ExitCode.PASSED else job.log.error)(f"Not evaluated: {reason}")
+        _write(job.environ, job.log, outputs_without_report(NOT_EVALUATED, code))
+        return code
+    suite = _suite_name(job, spec)
+    try:
+        done = shard_done(evaluate(job, spec, Kept(job, suite), suite).recording)
+    finally:
+        _take_back_command_files(job.environ, job.log)
+    (job.log.say if done.exit_code == ExitCode.PASSED else job.log.error)(done.text)
+    values = outputs_without_report("shard", done.exit_code) | {"report-dir": job.shown_report_dir}
+    _write(job.environ, job.log, values)
+    return done.exit_code
+
+
 def _not_looked_again(job: Job, surfaces: Surfaces, used_up: LooksUsedUp) -> ExitCode:
     """Nothing is run, and the comment stays: it tells what the looks before this one found."""
     code = used_up.exit_code
@@ -189,6 +209,10 @@ def _suite_name(job: Job, spec: SuiteSpec | None) -> str:
     """The suite's name before there is a report."""
     if spec is not None:
         return spec.name
+    if job.inputs.mode == "merge":
+        from repeat_eval.steps.merge import suite_of_shards
+
+        return suite_of_shards(job.inputs.results)
     return job.inputs.name or ("command" if job.inputs.command is not None else "results")
 
 

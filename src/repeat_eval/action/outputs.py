@@ -10,7 +10,8 @@ from repeat_eval.analysis.report import Interval, Report
 from repeat_eval.reports.comparison_wording import BROKE
 
 OUTPUTS: Mapping[str, str] = {
-    "verdict": "`pass`, `fail` or `incomplete`; `not evaluated` when nothing was run on purpose; empty after an error.",
+    "verdict": "`pass`, `fail` or `incomplete`; `not evaluated` when nothing was run on purpose; `shard` of a shard; "
+    "empty after an error.",
     "exit-code": "The exit code of the step.",
     "pass-rate": "Mean pass rate over the cases, from 0 to 1.",
     "pass-rate-low": "Lower end of its re-run 95 % interval.",

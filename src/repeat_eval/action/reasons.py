@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from repeat_eval.action.inputs import Inputs, input_name
 from repeat_eval.action.job import Job
+from repeat_eval.errors import ExitCode
 from repeat_eval.github import secrets
 from repeat_eval.github.changes import decide, parse_patterns
 from repeat_eval.targets.environment import looks_secret
@@ -16,6 +17,19 @@ if TYPE_CHECKING:
 
 _LISTED_FILES = 3000
 """Changed files that GitHub lists for a pull request."""
+
+
+def why_not(job: Job, spec: SuiteSpec | None) -> tuple[str | None, ExitCode]:
+    """Why nothing is to be run, and the exit code of that: nothing that matters changed, or a secret is missing.
+
+    Returns:
+        None as the reason when it is to be run.
+    """
+    reason = nothing_changed(job)
+    policy = job.inputs.on_missing_secret
+    if reason is None and policy != "run" and not job.inputs.results:
+        return missing_secret(job, spec), ExitCode.PASSED if policy == "skip" else ExitCode.INCOMPLETE
+    return reason, ExitCode.PASSED
 
 
 def nothing_changed(job: Job) -> str | None:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from repeat_eval.analysis.case_figures import case_report
-from repeat_eval.analysis.report import BaseSource, Comparison, Provenance, Reason, Report, Setting
+from repeat_eval.analysis.report import (
+    BaseSource,
+    CaseReport,
+    Comparison,
+    Provenance,
+    Reason,
+    Report,
+    Setting,
+    Totals,
+)
 from repeat_eval.analysis.rules import Rules
 from repeat_eval.analysis.sides import plans_of, trials_by_case
 from repeat_eval.analysis.suite_figures import in_order, suite_reasons, suite_verdict, totals_of
@@ -34,6 +43,7 @@ def analyse(
     base_source: BaseSource | None = None,
     base_missing: str | None = None,
     base_written: RunHeader | None = None,
+    base_stored: Run | None = None,
 ) -> Report:
     """Analyse one run, and compare it with base if there is one.
 
@@ -47,29 +57,45 @@ def analyse(
         base_source: where base comes from.
         base_missing: why there is no base, when one was looked for; the report then says so.
         base_written: what base's own suite asks for, where base was run by head's, to tell how head changes its gate.
+        base_stored: a stored run that is base's first look; `base` then holds the fresh trials that were run on base,
+            and is None when nothing was suspected.
     """
     header = run.header
-    by_case = trials_by_case(run.trials)
-    cases = tuple([case_report(plan, by_case.get(plan.id, ()), rules) for plan in plans_of(run, by_case)])
-    totals = totals_of(cases, run.trials, wall=wall)
+    first = run
+    if header.second_look:
+        from repeat_eval.analysis.first_look import first_look_of
+
+        first = first_look_of(run)
+    by_case = trials_by_case(first.trials)
+    cases: Sequence[CaseReport] = [
+        case_report(plan, by_case.get(plan.id, ()), rules) for plan in plans_of(first, by_case)
+    ]
     comparison, excused, compared = None, None, []
-    if base is not None:
+    lacking_looks: tuple[Reason, ...] = ()
+    if base is not None or base_stored is not None:
         # Imported where used: a run without a base starts quicker without it.
         from repeat_eval.analysis.joining import compared_with
 
-        joined = compared_with(base, run, cases, by_case, rules, source=base_source, written=base_written)
+        joined = compared_with(
+            base, run, cases, by_case, rules, source=base_source, written=base_written, stored=base_stored
+        )
         comparison, excused, compared = joined.comparison, joined.excuses, list(joined.warnings)
+        cases, lacking_looks = joined.cases, joined.reasons
     elif base_missing is not None:
         comparison = Comparison(verdict="not comparable", text=base_missing, alpha=rules.spent_alpha_text)
         compared = [f"not compared with base: {base_missing}"]
+    totals = totals_of(cases, first.trials, wall=wall)
     reasons = suite_reasons(cases, totals, rules, excuses=excused)
     if comparison is not None or rules.no_base == "incomplete":
         from repeat_eval.analysis import comparison_gates
 
         reasons[:0] = comparison_gates.reasons(comparison, rules, mode=header.source, missing=base_missing)
+    reasons[:0] = lacking_looks
     if not run.complete:
         stopped = run.footer.stopped if run.footer else None
-        text = f"{_STOPPED[stopped]} after {totals.trials} of {totals.asked} trials; --resume goes on"
+        text = f"{_STOPPED[stopped]} after {_done(run, totals)} trials"
+        # What another tool ran cannot be gone on with here.
+        text += "" if header.source == "results" else "; --resume goes on"
         reasons.insert(0, Reason(gate="evidence", verdict="incomplete", text=text))
     if header.shard:
         text = f"this is {header.shard} of a run: `repeat-eval merge` joins them and judges"
@@ -83,7 +109,7 @@ def analyse(
         *compared,
         *run.warnings,
         *header.warnings,
-        *settings_warnings([(case.asked, case.threshold, case.gate) for case in cases], rules),
+        *settings_warnings(_weighed(cases, comparison), rules),
         *evidence_warnings(cases, totals, rules),
     ]
     if (header.target or "").startswith(("http:", "model:")):
@@ -96,7 +122,7 @@ def analyse(
         gate=rules.gate,
         reasons=tuple(reasons),
         totals=totals,
-        case_reports=cases,
+        case_reports=tuple(cases),
         comparison=comparison,
         replayed=header.replayed,
         settings=dict(settings or {}),
@@ -112,3 +138,19 @@ def analyse(
             files=tuple(files),
         ),
     )
+
+
+def _done(run: Run, totals: Totals) -> str:
+    """How many of the trials that were asked for are done, fresh ones among them: `140 of 240`."""
+    looks = run.header.second_look
+    if not looks or totals.trials < totals.asked:
+        return f"{totals.trials} of {totals.asked}"
+    asked = totals.asked + sum(run.header.most_asked(plan) - plan.asked for plan in run.header.cases)
+    return f"{len(run.trials)} of {asked}"
+
+
+def _weighed(cases: Sequence[CaseReport], comparison: Comparison | None) -> list[tuple[int, str, str]]:
+    """Repeats, threshold and gate of the cases whose repeats may be too few: a first look is short on purpose."""
+    looked = comparison.cases if comparison is not None and comparison.second_look is not None else ()
+    twice = frozenset(case.id for case in looked)
+    return [(case.asked, case.threshold, case.gate) for case in cases if case.id not in twice]

@@ -19,6 +19,8 @@ from repeat_eval.analysis.report import (
     SuiteVerdict,
 )
 from repeat_eval.analysis.rules import Rules, exact
+from repeat_eval.analysis.second_look_claims import reasons_of_looks
+from repeat_eval.analysis.second_look_model import ReRunCase
 from repeat_eval.analysis.sides import OneSide
 from repeat_eval.analysis.suite_figures import Excuses, reaches_reliability
 from repeat_eval.records.run import RunSource
@@ -43,14 +45,15 @@ def reasons(
     """
     if comparison is None or comparison.verdict == "not comparable":
         return _without_base(comparison, rules, missing)
-    found = [
-        *_suite_regression(comparison, rules),
-        *_case_regressions(comparison, rules),
-        *_error_regression(comparison, rules),
-        *_non_inferiority(comparison, rules),
-    ]
-    stored = comparison.base is not None and comparison.base.source == "stored"
-    if stored and not rules.gate_stored:
+    looks = comparison.second_look
+    found = (
+        [*_suite_regression(comparison, rules), *_case_regressions(comparison, rules)]
+        if looks is None
+        else reasons_of_looks(comparison, looks, rules, lambda delta: _by_size(delta, rules))
+    )
+    # Errors are tested on the first look alone: which cases have fresh trials depends on what their first look showed.
+    found += [*_error_regression(comparison, rules), *_non_inferiority(comparison, rules)]
+    if _only_stored(comparison) and not rules.gate_stored:
         found = [_softened(reason) for reason in found]
     return [*found, *_removed(comparison, rules, mode)]
 
@@ -75,7 +78,13 @@ def excuses(base: OneSide, cases: Sequence[CaseReport], comparison: Comparison, 
     own = [side for case, side in base.cases.items() if case in taken and side.verdicts]
     found: dict[tuple[ReasonGate, str | None], str] = {}
     alpha = float(exact(comparison.alpha))
+    looks = comparison.second_look
+    fresh = {case.id: case for case in looks.suspects} if looks is not None else {}
     for case in comparison.cases:
+        if looks is not None:
+            if case.not_this_change:
+                found["case", case.id] = _fails_on_base(case, fresh.get(case.id))
+            continue
         fell = case.delta is not None and case.p is not None and case.delta < 0 and case.p < alpha
         if was_below(case.base, case.head, fell=fell):
             worse = ", and it got worse" if case.change in ("regressed", "newly broken") else ""
@@ -89,9 +98,33 @@ def excuses(base: OneSide, cases: Sequence[CaseReport], comparison: Comparison, 
         required = exact(rules.min_reliability)
         for case in comparison.cases:
             verdicts = case.base.verdicts
-            if verdicts > 1 and not reaches_reliability(case.base.passed, verdicts, required, rules):
+            if looks is not None and (excuse := _reliability_of_looks(fresh.get(case.id), required, rules)):
+                found["min-reliability", case.id] = excuse
+            elif (
+                looks is None and verdicts > 1 and not reaches_reliability(case.base.passed, verdicts, required, rules)
+            ):
                 found["min-reliability", case.id] = f"base misses it too ({_observed(case.base)}): not this change"
     return found
+
+
+def _fails_on_base(case: CaseComparison, suspect: ReRunCase | None) -> str:
+    if suspect is None or not suspect.fresh_base.verdicts:
+        return f"it fails on base too ({_observed(case.base)}): not this change"
+    base = suspect.fresh_base
+    return f"it is below its threshold on base too (re-run {base.passed}/{base.verdicts}): not this change"
+
+
+def _reliability_of_looks(suspect: ReRunCase | None, required: Fraction, rules: Rules) -> str:
+    """Why a first look that misses the reliability does not block; empty where fresh trials miss it, too."""
+    if suspect is None or not (suspect.fresh_head.verdicts and suspect.fresh_base.verdicts):
+        return "a first look fails no case alone"
+    reached = [
+        reaches_reliability(side.passed, side.verdicts, required, rules)
+        for side in (suspect.fresh_base, suspect.fresh_head)
+    ]
+    if reached[1]:
+        return "its fresh trials reach it"
+    return "" if reached[0] else "base's fresh trials miss it too: not this change"
 
 
 def gate_warnings(comparison: Comparison, rules: Rules, mode: RunSource) -> list[str]:
@@ -99,14 +132,15 @@ def gate_warnings(comparison: Comparison, rules: Rules, mode: RunSource) -> list
     warnings = []
     if comparison.removed and _when_removed(rules, mode) == "warn":
         warnings.append(_gone(comparison.removed))
-    if (
-        comparison.base is not None
-        and comparison.base.source == "stored"
-        and not rules.gate_stored
-        and comparison.verdict in ("regressed", "mixed")
-    ):
+    if _only_stored(comparison) and not rules.gate_stored and comparison.verdict in ("regressed", "mixed"):
         warnings.append("base is a stored run from another time: its regressions are shown and do not block")
     return warnings
+
+
+def _only_stored(comparison: Comparison) -> bool:
+    """Whether what is judged comes from a store; where it only screens, both sides' fresh trials decide."""
+    screened = comparison.second_look is not None and comparison.second_look.mode == "screen"
+    return comparison.base is not None and comparison.base.source == "stored" and not screened
 
 
 def _without_base(comparison: Comparison | None, rules: Rules, missing: str | None) -> list[Reason]:
@@ -175,13 +209,15 @@ def _error_regression(comparison: Comparison, rules: Rules) -> list[Reason]:
 
 
 def _non_inferiority(comparison: Comparison, rules: Rules) -> list[Reason]:
-    if rules.require != "non-inferior" or comparison.interval is None:
+    looks = comparison.second_look
+    interval = comparison.interval if looks is None else looks.headline.interval
+    if rules.require != "non-inferior" or interval is None:
         return []
     if rules.margin is None:
         text = "require: non-inferior needs a margin in points, for instance margin: 3"
         return [Reason(gate="non-inferiority", verdict="incomplete", text=text)]
     limit = -rules.margin / 100.0
-    low, high = (round(bound, DECIMALS) for bound in comparison.interval)
+    low, high = (round(bound, DECIMALS) for bound in interval)
     if low > limit:
         return []
     allowed = f"{rules.margin:g} points"

@@ -5,8 +5,11 @@ Rates are floats in [0, 1]; durations are seconds; costs are US dollars; unknown
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
+from repeat_eval.analysis.second_look_model import SecondLook
 from repeat_eval.analysis.vocabulary import BaseSource, CaseChange, CaseVerdict, ComparisonVerdict, Interval, Level
 
 
@@ -56,6 +59,10 @@ class CaseComparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         not_this_change: it fails its threshold and did on base, or was below it there, and it did not get significantly
             worse.
         definition_changed: input or checks differ between the sides.
+        second_look: what the second look made of it: confirmed, not confirmed, incomplete, or not re-run though
+            suspected; None for a case that nobody suspected, and where there was one look. With two looks the counts,
+            delta, interval, p and q are of the first; adjusted, rejected, change and watch (at most three suspects)
+            come from the fresh trials, which are in the comparison's `second_look`.
     """
 
     id: str
@@ -75,6 +82,7 @@ class CaseComparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     watch: bool
     not_this_change: bool
     definition_changed: bool = False
+    second_look: Literal["confirmed", "not confirmed", "incomplete", "not re-run"] | None = None
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,6 +168,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
             be tested here; None if none would.
         errors: error rates by the same exact test; None without any error. duration, cost: changes on case means.
         alpha: false-alarm budget as written.
+        second_look: both looks, where there were two: then the figures here are those of the first look, and the
+            verdict, suite_regressed (all cases together, or the re-run ones: see its claim) and what happened to cases
+            come from both. None where a fixed number of repeats was used.
         cases: the cases that both sides have, in head's order, those without a verdict too.
     """
 
@@ -192,3 +203,4 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     cases: tuple[CaseComparison, ...] = ()
     gate_changes: tuple[str, ...] = ()
     """How head's own settings weaken its gate, a sentence each."""
+    second_look: SecondLook | None = None

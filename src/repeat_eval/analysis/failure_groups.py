@@ -1,4 +1,4 @@
-"""Failing trials grouped by what they have in common: the first failing check, the first tool call, the message's shape.
+"""Failing trials grouped by what they have in common: first failing check, tool calls, the message's shape.
 
 Each way of grouping looks at every failing trial by itself, so that one trial stands in one group of each way. A
 message's shape is the message without what changes from trial to trial: numbers, quoted texts, identifiers, addresses.

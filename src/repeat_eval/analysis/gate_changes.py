@@ -36,11 +36,11 @@ def gate_changes(base: RunHeader, head: RunHeader) -> tuple[str, ...]:
     """
     common = _common_plans(base, head)
     if not base.settings:
-        return (*_repeats(common), *_checks(base, head, common))
+        return (*_repeats(base, head, common), *_checks(base, head, common))
     before, now = {**_DEFAULTS, **base.settings}, {**_DEFAULTS, **head.settings}
     return (
         *_case_rules(common, before, now),
-        *_repeats(common),
+        *_repeats(base, head, common),
         *_suite_gates(before, now),
         *_comparison_gates(before, now),
         *_checks(base, head, common),
@@ -98,7 +98,9 @@ def _common_plans(base: RunHeader, head: RunHeader) -> _Common:
     return [(before[plan.id], plan) for plan in head.cases if plan.id in before]
 
 
-def _repeats(common: _Common) -> list[str]:
+def _repeats(base: RunHeader, head: RunHeader, common: _Common) -> list[str]:
+    if base.second_look or head.second_look:
+        return _looks(base, head, common)
     fewer: dict[tuple[int, int], list[str]] = {}
     for old, new in common:
         if new.asked < old.asked:
@@ -107,6 +109,34 @@ def _repeats(common: _Common) -> list[str]:
         f"repeats of {count(len(cases), 'case')} went down from {old} to {new}: {named(cases)}"
         for (old, new), cases in fewer.items()
     ]
+
+
+def _looks(base: RunHeader, head: RunHeader, common: _Common) -> list[str]:
+    """Fewer trials for a suspect, or fewer suspects; a fixed number of repeats is compared with a suspect's trials."""
+    before, now = base.second_look, head.second_look
+    if before and now:
+        weaker = [
+            f"{name} from {old:g} to {new:g}"
+            for name, old, new in (
+                ("first", before.first, now.first),
+                ("fresh", before.fresh, now.fresh),
+                ("cut", before.cut, now.cut),
+                ("alarm", before.alarm, now.alarm),
+                ("cap", before.cap or 0, now.cap or 0),
+            )
+            if new < old and not (name == "cap" and now.cap is None)
+        ]
+        return [f"the second look was made weaker: {', '.join(weaker)}"] if weaker else []
+    if before:
+        fewer = [new.id for _, new in common if new.asked < before.fresh]
+        return (
+            [f"the second look was replaced by fixed repeats, fewer than {before.fresh}: {named(fewer)}"]
+            if fewer
+            else []
+        )
+    assert now  # noqa: S101 - one of them is there
+    more = [old.id for old, _ in common if old.asked > now.fresh]
+    return [f"fixed repeats were replaced by a second look of {now.fresh} trials: {named(more)}"] if more else []
 
 
 def _suite_gates(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

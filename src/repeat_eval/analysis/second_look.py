@@ -1,22 +1,26 @@
 """Two runs whose trials came in two waves: what is to be re-run after the first, and what both say.
 
-Repetitions 1 to n1 of a case are its first look; its fresh trials follow. Fresh trials that the first look did not ask
-for are not looked at, so nobody can add trials until a verdict pleases.
+Repetitions 1 to n1 of a case are its first look, or as many as the run's header asks for; its fresh trials follow.
+Fresh trials that the first look did not ask for are not looked at, so nobody can add trials until a verdict pleases.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
+from msgspec import UNSET
 
 from repeat_eval.analysis import second_look_model as model
-from repeat_eval.analysis.case_figures import outcome_letters
+from repeat_eval.analysis.case_figures import MAX_LETTERS, PASS_HAT_KS, outcome_letters
+from repeat_eval.analysis.examples import MAX_TEXT
 from repeat_eval.analysis.second_look_wording import wording
 from repeat_eval.analysis.sides import plans_of, trials_by_case
 from repeat_eval.records.run import Run
-from repeat_eval.records.trial import Trial
+from repeat_eval.records.trial import Trial, bounded
+from repeat_eval.statistics import repeats
 from repeat_eval.statistics.counts import Count, Row
 from repeat_eval.statistics.difference import suite_difference
 from repeat_eval.statistics.gates import DECIMALS
@@ -86,6 +90,8 @@ class _Evidence(msgspec.Struct, frozen=True):
     first: tuple[tuple[model.LookCounts, model.LookCounts], ...]
     base: _Side
     head: _Side
+    asked: tuple[int, ...]
+    """Trials a side that each case's first look was asked for."""
     second_half: Mapping[str, Count]
     """The stored trials that are base's second look, for a base that cannot be run."""
 
@@ -93,9 +99,35 @@ class _Evidence(msgspec.Struct, frozen=True):
     def rows(self) -> list[Row]:
         return [_row(base, head) for base, head in self.first]
 
+    def fresh_letters(self, case: int) -> str:
+        """Letters of head's fresh trials of a suspect, in their order."""
+        found, n1 = self.head.letters.get(self.ids[case], {}), self.asked[case]
+        return "".join([found[number] for number in sorted(found) if n1 < number <= n1 + self.settings.n2])
+
+    def failing(self, case: int) -> model.LookEvidence | None:
+        """A fresh trial of head that did not pass: a failure before an error, then what most of them say."""
+        name, n1 = self.ids[case], self.asked[case]
+        letters = self.head.letters.get(name, {})
+        not_passed = [
+            (trial, letters[trial.repetition])
+            for trial in self.head.trials
+            if trial.case == name
+            and n1 < trial.repetition <= n1 + self.settings.n2
+            and letters[trial.repetition] in ("F", "E")
+        ]
+        said = [(letter, _why(trial), trial.repetition) for trial, letter in not_passed]
+        told = Counter(message for _, message, _ in said)
+        known = sorted([one for one in said if one[1]], key=lambda one: (one[0] != "F", -told[one[1]], one[2]))
+        if not known:
+            return None
+        _, message, repetition = known[0]
+        return model.LookEvidence(
+            repetition=repetition, message=bounded(message, MAX_TEXT), alike=told[message], failing=len(said)
+        )
+
     def fresh(self, case: int, trials: int) -> tuple[model.LookCounts, model.LookCounts]:
         """The first so many fresh trials of a case, on both sides."""
-        name, begin = self.ids[case], self.settings.n1 + 1
+        name, begin = self.ids[case], self.asked[case] + 1
         head = self.head.count(name, begin, begin + trials - 1)
         if self.settings.mode == "split":
             return _counts(*self.second_half[name]), head
@@ -198,7 +230,8 @@ def look_twice(
         up=_half(first.up, found.up) if first.up is not None and found.up is not None else None,
         improved=found.improved,
         first_difference=_difference(rows),
-        fresh_difference=_difference_of_alarm(whole),
+        fresh_difference=_difference_of(whole or {}),
+        together=_difference_of({case: _row(*fresh[case]) for case in first.down.suspects}),
         calls=calls,
         chance_half=chance_to_find(0.5, settings, suspects=min(len(ids), settings.cap_of(len(ids)))),
         wording=wording(found, settings),
@@ -218,12 +251,15 @@ def _evidence(
         raise ValueError("in the mode side-by-side base has a run")
     base_side, head_side = _side(base, count_as_failed), _side(head, count_as_failed)
     ids: list[str] = []
-    first: list[tuple[model.LookCounts, model.LookCounts]] = []
+    rows: list[tuple[model.LookCounts, model.LookCounts]] = []
+    asked: list[int] = []
     second_half: dict[str, Count] = {}
+    told = head.header.second_look is not UNSET
     for plan in plans_of(head, head_side.letters):
-        ours = head_side.count(plan.id, 1, settings.n1)
+        first = plan.asked if told else settings.n1
+        ours = head_side.count(plan.id, 1, first)
         if stored is None:
-            theirs = base_side.count(plan.id, 1, settings.n1)
+            theirs = base_side.count(plan.id, 1, first)
         elif settings.mode == "screen":
             theirs = _counts(*stored.counts.get(plan.id, (0, 0)))
         else:
@@ -234,8 +270,15 @@ def _evidence(
             theirs, second_half[plan.id] = _counts(*parts.first), parts.second
         if theirs.verdicts and ours.verdicts:
             ids.append(plan.id)
-            first.append((theirs, ours))
-    return _Evidence(settings, tuple(ids), tuple(first), base_side, head_side, second_half)
+            rows.append((theirs, ours))
+            asked.append(first)
+    return _Evidence(settings, tuple(ids), tuple(rows), base_side, head_side, tuple(asked), second_half)
+
+
+def _why(trial: Trial) -> str:
+    failed = next((check for check in trial.checks if not check.passed), None)
+    text = trial.message or (f"{failed.name}: {failed.message or 'does not hold'}" if failed is not None else "")
+    return f"{trial.error_kind}: {text}" if trial.error_kind and text else text or trial.error_kind or ""
 
 
 def _origin(settings: SecondLookSettings) -> str:
@@ -307,6 +350,9 @@ def _rerun_cases(
             adjusted=judged.adjusted.get(case),
             delta=difference.delta if difference is not None else None,
             interval=difference.interval if difference is not None else None,
+            pass_hat_k={str(k): repeats.pass_hat_k(head.passed, head.verdicts, k) for k in PASS_HAT_KS},
+            outcomes=evidence.fresh_letters(case)[:MAX_LETTERS],
+            evidence=evidence.failing(case),
         )
 
 
@@ -332,25 +378,27 @@ def _difference(rows: Sequence[Row]) -> model.LookDifference:
     )
 
 
-def _difference_of_alarm(whole: Mapping[int, Row] | None) -> model.LookDifference | None:
-    rows = [row for row in (whole or {}).values() if row[1] and row[3]]
+def _difference_of(fresh: Mapping[int, Row]) -> model.LookDifference | None:
+    rows = [row for row in fresh.values() if row[1] and row[3]]
     return _difference(rows) if rows else None
 
 
 def _calls(evidence: _Evidence, first: FirstLook, rows: Sequence[Row]) -> model.LookCalls:
     settings = evidence.settings
+    begun = dict(zip(evidence.ids, evidence.asked, strict=True))
     asked = {evidence.ids[case]: trials for case, trials in first.rerun.items()}
-    judged = frozenset(evidence.ids)
     looked_at = [
         trial
         for side in (evidence.base, evidence.head)
         for trial in side.trials
-        if trial.case in judged and trial.repetition <= settings.n1 + asked.get(trial.case, 0)
+        if trial.case in begun and trial.repetition <= begun[trial.case] + asked.get(trial.case, 0)
     ]
-    trials, first_trials = len(looked_at), sum(trial.repetition <= settings.n1 for trial in looked_at)
+    trials, first_trials = len(looked_at), sum(trial.repetition <= begun[trial.case] for trial in looked_at)
     varied = sum(0 < base_c + head_c < base_n + head_n for base_c, base_n, head_c, head_n in rows)
     fixed = fixed_repeats(settings, testable=varied + 1)
     sides = 1 if settings.mode == "split" else 2
+    # Cases with repeats of their own have a longer first look.
+    longer = (2 if settings.mode == "side-by-side" else 1) * (sum(evidence.asked) - len(rows) * settings.n1)
     fixed_trials = sides * len(rows) * fixed if fixed is not None else None
     saved = fixed_trials - trials if fixed_trials is not None and fixed_trials > trials else None
     costs = [trial.cost for trial in looked_at]
@@ -361,7 +409,8 @@ def _calls(evidence: _Evidence, first: FirstLook, rows: Sequence[Row]) -> model.
         fresh=trials - first_trials,
         trials=trials,
         calls=sum(0 if trial.cached else trial.attempts or 1 for trial in looked_at),
-        most=cost_bound(len(rows), settings).most,
+        asked=sum(first.rerun.values()) * sides,
+        most=cost_bound(len(rows), settings).most + longer,
         fixed_repeats=fixed,
         fixed_trials=fixed_trials,
         saved=saved,

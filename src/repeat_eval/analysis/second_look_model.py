@@ -63,6 +63,15 @@ class LookDifference(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cases: int
 
 
+class LookEvidence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One of head's fresh trials that did not pass: its number, why, how many failed alike, of how many."""
+
+    repetition: int
+    message: str
+    alike: int
+    failing: int
+
+
 class ReRunCase(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A suspect: both looks side by side, judged by the fresh trials alone.
 
@@ -74,6 +83,8 @@ class ReRunCase(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         p1: p of the first look. p2: p of the fresh trials, None without fresh verdicts on both sides.
         adjusted: p2 after Holm over the testable suspects; None when the case was not testable.
         delta, interval: fresh head rate minus fresh base rate, with its 95 % interval.
+        pass_hat_k: head's pass^k from the fresh trials, by k.
+        outcomes: letters of head's fresh trials (P, F, E, S), bounded to 200. evidence: one that did not pass.
     """
 
     id: str
@@ -88,6 +99,9 @@ class ReRunCase(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     adjusted: float | None
     delta: float | None
     interval: Interval | None
+    pass_hat_k: dict[str, float | None] = {}
+    outcomes: str = ""
+    evidence: LookEvidence | None = None
 
 
 class SuiteHalf(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -115,6 +129,7 @@ class LookCalls(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Attributes:
         first: trials of the first look. fresh: fresh trials. trials: both.
         calls: calls of the target: tries of trials that did not come from a cache.
+        asked: fresh trials that the first look asked for.
         most: the most trials that these looks could have taken.
         fixed_repeats: repeats a case and side that would have found a solid case that falls to half as often;
             None if there are none below 200. fixed_trials: the trials that they take.
@@ -126,6 +141,7 @@ class LookCalls(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     fresh: int
     trials: int
     calls: int
+    asked: int
     most: int
     fixed_repeats: int | None = None
     fixed_trials: int | None = None
@@ -153,6 +169,7 @@ class SecondLook(msgspec.Struct, frozen=True, kw_only=True):
         improved: None where a stored base only screened.
         first_difference: the first look's. fresh_difference: after an alarm the first `rest` fresh trials of all cases.
             After an alarm the first look is known to be too low, so the fresh one is the headline.
+        together: the fresh trials of those suspected of a regression; what "the re-run cases together" means.
         calls: what it cost. chance_half: chance that a case that always passed and fell to half is found by itself.
         wording: what there is to say, most important first.
     """
@@ -179,6 +196,7 @@ class SecondLook(msgspec.Struct, frozen=True, kw_only=True):
     improved: bool | None
     first_difference: LookDifference
     fresh_difference: LookDifference | None
+    together: LookDifference | None
     calls: LookCalls
     chance_half: float
     wording: tuple[Wording, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from repeat_eval.analysis.report import CaseReport, Totals
 from repeat_eval.analysis.rules import Rules, exact
@@ -85,6 +85,21 @@ def evidence_warnings(cases: Sequence[CaseReport], totals: Totals, rules: Rules)
     if failing and failing <= rules.max_failing_cases:
         warnings.append(f"{failing} cases fail, as max_failing_cases allows")
     return warnings
+
+
+def fresh_from_cache(sides: Iterable[tuple[str, Sequence[Trial]]]) -> list[str]:
+    """A line for each side whose fresh trials were answered by a cache: then they are not new ones.
+
+    Args:
+        sides: the name of a side and its fresh trials.
+    """
+    cached = [(name, sum(trial.cached is True for trial in trials), len(trials)) for name, trials in sides]
+    return [
+        f"second look: {count} of {asked} fresh trials of {name} were answered by a cache or a recording; what was seen "
+        "before confirms nothing"
+        for name, count, asked in cached
+        if count
+    ]
 
 
 def identical_outputs(trials_by_case: Mapping[str, Sequence[Trial]]) -> str | None:

@@ -42,12 +42,17 @@ def command(ctx: click.Context, /, base: str, head: str, **values: Any) -> int:
         out=values["out"],
         name=values["name"],
         duplicates=values["duplicates"],
+        format=values["format"],
+        scorer=values["scorer"],
         junit_strict=values["junit_strict"],
+        base=(base,),
         badge=values["badge"],
+        html=bool(values["html"]),
     )
-    report = compared([head], request, [base])
+    judged = compared([head], request, request.base)
+    report = judged.report
     if values["explain_settings"]:
         screen.explain_report(report)
-    written = write_reports(report, request)
+    written = write_reports(report, request, trials=judged.trials)
     screen.show(report, written)
     return report.exit_code

@@ -15,9 +15,11 @@ from repeat_eval.version import __version__
 _COMMANDS = {
     "run": "Run a suite, repeat a command, or read results; judge and report.",
     "report": "Report from a run file, a report, or other tools' results, without running anything.",
+    "merge": "Join the shards of a run (run --shard i/n), judge and report.",
     "compare": "Compare base with head, from files: is the difference real, or sampling noise?",
     "plan": "How many repeats are needed: for a gate, and to find a change?",
     "aa": "How often would the gates alarm on a system that did not change?",
+    "judge-reliability": "Can the checks that judge be trusted? Run them again on outputs that stay the same.",
     "cassettes": "List, verify or prune a suite's recorded responses.",
     "validate": "Check a suite file and say everything that is wrong with it.",
     "schema": "Print the JSON Schema of suite, run or report files.",
@@ -38,7 +40,7 @@ class _Commands(click.Group):
         """The command behind a name."""
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"repeat_eval.cli.{cmd_name}").command
+        command: click.Command = import_module(f"repeat_eval.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

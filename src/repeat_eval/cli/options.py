@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,11 @@ COMPARISON_OPTIONS = (
 
 RUN_OPTIONS = (
     option("--repeats", "-n", metavar="N", help="Trials per case; overrides every case."),
+    option(
+        "--second-look",
+        metavar="LOOKS",
+        help="Beside base: 3+20 (default), 3+10, 5+20, both, off, or for instance 'first: 4, fresh: 15'.",
+    ),
     option("--workers", "-w", metavar="W", help="Trials in flight at once (default 4; 1 with --command)."),
     option("--seed", metavar="SEED", help="Seed of everything random (default 0)."),
     option("--timeout", metavar="TIME", help="How long a trial may take, e.g. 30s (default 120s)."),
@@ -98,6 +103,16 @@ RESUME_OPTIONS = (
     option("--fresh", is_flag=True, help="Throw the unfinished run in --out away."),
 )
 
+SHARD_OPTIONS = (
+    option("--shard", metavar="I/N", help="Run only the I-th of N parts; `merge` joins them and judges."),
+    option(
+        "--durations",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="With --shard: an earlier run file or report by whose times the parts are made equally long.",
+    ),
+)
+
 TARGET = option(
     "--target", metavar="TARGET", help="python:module:function, command:LINE or a URL, instead of the suite's."
 )
@@ -110,10 +125,22 @@ DUPLICATES = option(
     help="What equal names within one results file are.",
 )
 
+FORMAT = option(
+    "--format",
+    metavar="NAME",
+    help="Read results files as this format (junit, csv, …; see docs/readers.md) instead of by their content.",
+)
+
+SCORER = option(
+    "--scorer", metavar="NAME", help="The scorer of an Inspect log that decides, instead of its headline's."
+)
+
 FILE_OPTIONS = (
     option("--repeats", "-n", metavar="N", help="Trials asked for per case, for other tools' results."),
     option("--name", metavar="NAME", help="Name of the suite, for other tools' results."),
     DUPLICATES,
+    FORMAT,
+    SCORER,
     option("--out", "-o", type=Folder(), help="Folder for the reports (default: none)."),
 )
 """Options of commands that only read files."""
@@ -124,6 +151,7 @@ SHOW_OPTIONS = (
     option("--all-cases", is_flag=True, help="Show every case in the terminal, also many stable ones."),
     option("--junit-strict", is_flag=True, help="JUnit without properties in testcases, for strict consumers."),
     option("--badge", is_flag=True, help="Also write badges into --out: badge.svg, badge.json and their like."),
+    option("--html/--no-html", default=None, help="Write report.html into --out (default: yes; compare: no)."),
     option("--explain-settings", is_flag=True, help="Say where each setting's value comes from."),
 )
 
@@ -144,6 +172,15 @@ def with_options(*groups: tuple[Callable[[Any], Any], ...]) -> Callable[[Any], A
         return function
 
     return add
+
+
+def only(group: Sequence[Callable[[Any], Any]], names: Sequence[str]) -> tuple[Callable[[Any], Any], ...]:
+    """The options of a group whose parameters have these names, in the group's order."""
+
+    def name_of(decorate: Callable[[Any], Any]) -> str:
+        return str(decorate(lambda: None).__click_params__[0].name)
+
+    return tuple(decorate for decorate in group if name_of(decorate) in names)
 
 
 def settings_from(ctx: click.Context, values: dict[str, Any]) -> tuple[Settings, Settings]:

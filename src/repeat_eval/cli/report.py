@@ -41,12 +41,16 @@ def command(ctx: click.Context, /, files: tuple[str, ...], **values: Any) -> int
         out=values["out"],
         name=values["name"],
         duplicates=values["duplicates"],
+        format=values["format"],
+        scorer=values["scorer"],
         junit_strict=values["junit_strict"],
         badge=values["badge"],
+        html=values["html"] is not False,
     )
-    report = report_from(files, request)
+    judged = report_from(files, request)
+    report = judged.report
     if values["explain_settings"]:
         screen.explain_report(report)
-    written = write_reports(report, request)
+    written = write_reports(report, request, trials=judged.trials)
     screen.show(report, written)
     return report.exit_code

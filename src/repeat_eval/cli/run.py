@@ -11,10 +11,13 @@ from click.core import ParameterSource
 from repeat_eval.cli.options import (
     COMPARISON_OPTIONS,
     DUPLICATES,
+    FORMAT,
     GATE_OPTIONS,
     RESUME_OPTIONS,
     RUN_OPTIONS,
+    SCORER,
     SELECTION_OPTIONS,
+    SHARD_OPTIONS,
     SHOW_OPTIONS,
     TARGET,
     Folder,
@@ -47,6 +50,8 @@ _OF_A_RUN = {
     "base_dir": ("--base-dir", "nothing is run; give base's results as --base"),
     "base_ref": ("--base-ref", "nothing is run; give base's results as --base"),
 }
+_OF_LOOKS = {"second_look": ("--second-look", "nothing is run")}
+_OF_SHARDS = {"shard": ("--shard", "nothing is run")}
 _OF_RECORDINGS = {
     "cassettes": ("--cassettes", "nothing is run"),
     "cassette_mode": ("--cassette-mode", "nothing is run"),
@@ -54,7 +59,7 @@ _OF_RECORDINGS = {
 _WITHOUT_EFFECT = {
     "SUITE": {"name": ("--name", "the suite file has a name, or is one")},
     "--command": _OF_A_SUITE,
-    "--results": _OF_A_SUITE | _OF_A_RUN | _OF_RECORDINGS,
+    "--results": _OF_A_SUITE | _OF_A_RUN | _OF_LOOKS | _OF_SHARDS | _OF_RECORDINGS,
 }
 """Options that one way in does not know, each with the reason."""
 
@@ -72,6 +77,8 @@ _WITHOUT_EFFECT = {
 @with_options(SELECTION_OPTIONS)
 @option("--name", metavar="NAME", help="Name of the suite with --command and --results.")
 @DUPLICATES
+@FORMAT
+@SCORER
 @option(
     "--out",
     "-o",
@@ -80,7 +87,7 @@ _WITHOUT_EFFECT = {
     show_default=True,
     help="Folder for run.jsonl and the reports.",
 )
-@with_options(RESUME_OPTIONS)
+@with_options(RESUME_OPTIONS, SHARD_OPTIONS)
 @with_options(RUN_OPTIONS, GATE_OPTIONS, COMPARISON_OPTIONS, SHOW_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
@@ -106,6 +113,7 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
     if len(bases) > 1:
         names = " and ".join("--" + name.replace("_", "-") for name in bases)
         raise UserError(f"there is one base; found {names}")
+    shard = _shard(ctx, values)
     options, variables = settings_from(ctx, values)
     screen = Screen(quiet=values["quiet"], no_color=values["no_color"], all_cases=values["all_cases"])
     request = Request(
@@ -122,22 +130,44 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
         settings_from=values["settings_from"],
         cases=values["cases"],
         tags=values["tags"],
+        shard=shard,
+        durations=None if shard is None else values["durations"],
         out=values["out"],
         resume=values["resume"],
         fresh=values["fresh"],
         name=values["name"],
         duplicates=values["duplicates"],
+        scorer=values["scorer"],
+        format=values["format"],
         junit_strict=values["junit_strict"],
         badge=values["badge"],
+        html=values["html"] is not False,
         progress=screen.progress(),
         say=screen.say,
     )
     if values["explain_settings"]:
         screen.explain(request)
     finished = _run(request)
+    if request.shard is not None:
+        from repeat_eval.steps.shards import shard_done
+
+        done = shard_done(finished.recording)
+        screen.show_line(done.text)
+        return done.exit_code
     written = write_reports(finished.report, request, trials=finished.recording.trials)
     screen.show(finished.report, written)
     return finished.report.exit_code
+
+
+def _shard(ctx: click.Context, values: dict[str, Any]) -> tuple[int, int] | None:
+    """The shard that is asked for. With --results a variable may be meant for another step."""
+    if values["shard"] is None or values["results"]:
+        if values["durations"] is not None and ctx.get_parameter_source("durations") is ParameterSource.COMMANDLINE:
+            raise UserError("--durations does nothing without --shard")
+        return None
+    from repeat_eval.execution.shards import parse_shard
+
+    return parse_shard(values["shard"])
 
 
 def _refuse_without_effect(ctx: click.Context, given: str) -> None:

@@ -8,9 +8,9 @@ import click
 
 
 @click.command("schema")
-@click.argument("what", type=click.Choice(["suite", "run", "report", "store"]))
+@click.argument("what", type=click.Choice(["suite", "run", "report", "store", "judge-reliability"]))
 def command(what: str) -> int:
-    """Print the JSON Schema of suite, run or report files, or of the files in the store."""
+    """Print the JSON Schema of suite, run or report files, of the files in the store, or of judge-reliability.json."""
     from repeat_eval.steps.schemas import schema_of
 
     click.echo(json.dumps(schema_of(what), indent=2))

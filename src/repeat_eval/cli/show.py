@@ -104,6 +104,15 @@ class Screen:
             folder = written[0].parent
             click.echo(f"\nReports: {folder}/ ({', '.join(path.name for path in written)})", err=True)
 
+    def show_line(self, text: str) -> None:
+        """Show one line on standard output. Whoever read it may have gone; that changes nothing."""
+        from repeat_eval.reports.escape import terminal
+
+        try:
+            click.echo(terminal(text))
+        except (BrokenPipeError, SystemExit):
+            _send_to_nowhere()
+
     def explain(self, request: Request) -> None:
         """Say where each setting comes from."""
         settings = self._settings(request)

@@ -110,16 +110,29 @@ class Workshop(msgspec.Struct):
             planned.append(PlannedCase(spec=case, asked=plan.asked, timeout=timeout, target=target))
         if problems:
             raise UserError(problems)
+        remote, to_start = self.prepare_checks(cases)
+        alone = [spec for spec, _ in self._bare] == [None] and self.settings["rate"] is None and remote is None
+        alone = alone and not self._records_responses
+        blocking = self.function if alone and self.function is not None and not self.function.is_async else None
+        return Prepared(tuple(planned), tuple(to_start), remote, blocking, self._pool)
+
+    def prepare_checks(self, cases: Sequence[CaseSpec]) -> tuple[RemoteCheck | None, list[Target]]:
+        """Bind the checks of these cases, without their targets unless `prepare` built some before.
+
+        Returns:
+            What judges with checks that cannot judge by themselves, None when there are none; and what must be started
+            before and closed after.
+
+        Raises:
+            UserError: a judge has no model, a model cannot be asked, or there is no interpreter for `python:` checks.
+        """
         judges = None if self.judge is not None else self._judges(cases)
         remote = self.judge or self._remote(cases, judges)
         places = Places(self.spec, cases, named_in_suite=self.settings.source("interpreter") == "suite")
         to_start: list[Target] = [] if self._pool is None else [_Starter(self._pool, places.of_function)]
         to_start += [_Starter(target, partial(places.of_target, spec)) for spec, target in self._bare]
         to_start += [] if judges is None else [_Starter(asker, _as_it_is) for asker in judges.askers]
-        alone = [spec for spec, _ in self._bare] == [None] and self.settings["rate"] is None and remote is None
-        alone = alone and not self._records_responses
-        blocking = self.function if alone and self.function is not None and not self.function.is_async else None
-        return Prepared(tuple(planned), tuple(to_start), remote, blocking, self._pool)
+        return remote, to_start
 
     def _target(self, case: CaseSpec) -> Target:
         spec = case.target or self.spec.target

@@ -1,4 +1,4 @@
-"""Shards: which trials of a run one of several machines does. All of them must divide the same trials in the same way."""
+"""Shards: which trials of a run one of several machines does. All must divide the same trials in the same way."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def parse_shard(text: str) -> tuple[int, int]:
     index, of = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= index <= of <= MAX_SHARDS:
         raise UserError(
-            f"--shard is the number of this shard and how many there are, from 1/N to N/N with N at most {MAX_SHARDS:,}, "
-            f"for instance 2/8; found {text!r}"
+            f"a shard is its number and how many there are, 1/N to N/N with N at most {MAX_SHARDS:,}, for "
+            f"instance 2/8; found {text!r}"
         )
     return index, of
 

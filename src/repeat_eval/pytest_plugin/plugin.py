@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from repeat_eval.pytest_plugin.session import Evidence
 
 _OPTIONS = pytest.StashKey[Options]()
-_EVIDENCE = pytest.StashKey["Evidence"]()
-_REPEATING = pytest.StashKey["Repeating"]()
+_EVIDENCE: pytest.StashKey[Evidence] = pytest.StashKey()
+_REPEATING: pytest.StashKey[Repeating] = pytest.StashKey()
 _ONCE = pytest.StashKey[bool]()
 _FOLDER = "repeat_eval_folder"
 
@@ -67,7 +67,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_OPTIONS] = options = read_options(config)
     # Inside a trial of our own runner the repetitions are the runner's.
     config.stash[_ONCE] = "REPEAT_EVAL_TRIAL_REPETITION" in os.environ
-    if options.out is not None and not _is_worker(config):
+    if config.stash[_ONCE]:
+        from repeat_eval.pytest_plugin.once import Once
+
+        config.pluginmanager.register(Once(), "repeat_eval_once")
+    elif options.out is not None and not _is_worker(config):
         from repeat_eval.pytest_plugin.session import check_folder
 
         check_folder(options.out)
@@ -109,15 +113,11 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
-    """The word for a repeated test's verdict."""
+    """The word for a repeated test that passes; the others keep theirs, which other tools look for."""
     carried = getattr(report, "repeat_eval", None)
-    if carried is None or report.skipped or hasattr(report, "wasxfail"):
+    if carried is None or not report.passed or hasattr(report, "wasxfail"):
         return None
-    if report.passed:
-        return "passed", carried["letter"], f"PASSED {carried['word']}"
-    if report.when == "call":
-        return "failed", "F", f"FAILED {carried['word']}"
-    return "error", "E", f"ERROR {carried['word']}"
+    return "passed", carried["letter"], f"PASSED {carried['word']}"
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -126,7 +126,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if _is_worker(config):
         return
     evidence = config.stash.get(_EVIDENCE, None)
-    if evidence is not None or config.stash[_OPTIONS].out is not None:
+    if evidence is not None or (config.stash[_OPTIONS].out is not None and not config.stash[_ONCE]):
         _evidence(config).finish(session, config.stash[_OPTIONS])
 
 

@@ -35,9 +35,7 @@ class _Trials:
 _TRIALS = _Trials()
 
 
-def record(
-    *, score: float | None = None, cost: float | None = None, tokens: Mapping[str, int] | None = None
-) -> None:
+def record(*, score: float | None = None, cost: float | None = None, tokens: Mapping[str, int] | None = None) -> None:
     """Hand over what is known about the running trial of a pytest test. Outside of a repeated test it does nothing.
 
     Args:

@@ -1,4 +1,4 @@
-"""Zip archives of other tools, read within bounds: Deflate and Zstandard, which zipfile knows from Python 3.14 on only."""
+"""Zip archives of other tools, read within bounds: Deflate, and Zstandard, which zipfile knows from Python 3.14 on."""
 
 from __future__ import annotations
 
@@ -90,7 +90,9 @@ class Archive:
         if larger >= 0 and tail[larger : larger + 4] == _END_64:
             sizes = [struct.unpack_from("<Q", tail, larger + 40)[0]]
         if sizes[0] > _MAX_DIRECTORY:
-            raise self._problem(f"has a directory of {sizes[0]:,} bytes, more than the {_MAX_DIRECTORY:,} that are read")
+            raise self._problem(
+                f"has a directory of {sizes[0]:,} bytes, more than the {_MAX_DIRECTORY:,} that are read"
+            )
         self._file.seek(0)
 
     def read(self, name: str) -> bytes:

@@ -33,7 +33,7 @@ class ReadOptions:
             that it was one), `repeats` (every one a repetition), `retries` (one trial, the last counts), `error`
             (such a file is refused).
         count_as_failed: error kinds that count as failures.
-        scorer: of several scorers of a sample the one that decides, `scorer` or `scorer.key`; None: the file's own choice.
+        scorer: of several scorers the one that decides, `scorer` or `scorer.key`; None: the file's own choice.
         format: name of the format that all files have, whatever they look like; None: their content tells.
         repetition_suffixes: whether the endings that repeating plugins put into test names are read as repetitions.
         max_bytes: size of the largest file that is read.

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import msgspec
-
 from repeat_eval.errors import Problem, UserError
-from repeat_eval.readers.base import FileResults, FoundTrial, ReadError, ReadOptions, identity
+from repeat_eval.readers.base import FileResults, FoundTrial, ReadError, ReadOptions
 from repeat_eval.readers.registry import RUN_FORMAT, format_of, read_file
+from repeat_eval.readers.variants import apart_by_variant
 from repeat_eval.records.natural_order import natural_key
 from repeat_eval.records.trial import Outcome, Trial, bounded, one_line, sha256_of
 
@@ -118,28 +117,11 @@ def collect(
         readable = [results for results in read if results is not None and results.broken is None]
         _refuse_equal_bytes([results.path for results in readable])
         _refuse_same_run(readable)
-    read, told = _apart_by_variant(read)
+    read, told = apart_by_variant(read)
+    if options.scorer is not None and not any(results is not None and results.format == "inspect" for results in read):
+        told.append("--scorer has no effect: only logs of Inspect tell scorers apart")
     collected = _Collection(paths, read, unreadable, options, one_file_a_repetition).collected(repeats)
     return replace(collected, warnings=(*told, *collected.warnings))
-
-
-def _apart_by_variant(read: list[FileResults | None]) -> tuple[list[FileResults | None], list[str]]:
-    """Files made with different models or the like hold different cases: what differs goes before the cases' names."""
-    variants = list(dict.fromkeys(results.variant for results in read if results is not None))
-    if len(variants) < 2:
-        return read, []
-    named: list[FileResults | None] = []
-    for results in read:
-        if results is None or results.variant is None:
-            named.append(results)
-            continue
-        names = {trial.case: identity(f"{results.variant}::{trial.case}") for trial in results.trials}
-        trials = tuple(msgspec.structs.replace(trial, case=names[trial.case]) for trial in results.trials)
-        asked = {names.get(case, identity(f"{results.variant}::{case}")): n for case, n in results.asked.items()}
-        named.append(replace(results, trials=trials, asked=asked))
-    text = ", ".join(one_line(variant, 100) for variant in variants[:_MAX_LISTED] if variant is not None)
-    more = ", …" if len(variants) > _MAX_LISTED else ""
-    return named, [f"the files were made with different things, so their cases are told apart: {text}{more}"]
 
 
 class _Collection:
@@ -304,6 +286,7 @@ class _Collection:
         for trial in self.trials:
             if trial.outcome != "error" or trial.error_kind != "harness":
                 counts[trial.case] += 1
+        largest = max(counts.values(), default=0)
         retried = sum(
             trial.retried for results in self.read if results and results.broken is None for trial in results.trials
         )
@@ -315,10 +298,10 @@ class _Collection:
                 f"every case has one trial although {wanted}: part of the names may change from run to run, such as a "
                 "time, a session or an index"
             )
-        elif len({counts[case] for case in self.cases}) > 1:
-            fewer = [case for case in self.cases if counts[case] < max(counts.values())]
+        elif fewer := [case for case in self.cases if counts[case] < self.declared.get(case, largest)]:
             names = ", ".join(fewer[:_MAX_LISTED]) + (", …" if len(fewer) > _MAX_LISTED else "")
-            warnings.append(f"{len(fewer)} of {len(self.cases)} cases have fewer trials than the others: {names}")
+            than = "were asked for" if all(case in self.declared for case in fewer) else "the others"
+            warnings.append(f"{len(fewer)} of {len(self.cases)} cases have fewer trials than {than}: {names}")
         if repeats is not None and most > repeats:
             warnings.append(f"some cases have up to {most} trials although {repeats} were asked for; all count")
         return warnings

@@ -7,18 +7,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from repeat_eval.errors import Problem
-from repeat_eval.readers.archives import Archive
 from repeat_eval.readers.base import FileResults, FoundTrial, Gap, ReadError, ReadOptions, identity
 from repeat_eval.readers.documents import decode, listed, number, read_document, text, tokens, whole
 from repeat_eval.readers.inspect_scores import Decider, Score, choose, judge
 from repeat_eval.readers.kinds import error_kind
 from repeat_eval.records.natural_order import natural_key
 from repeat_eval.records.trial import ErrorKind, Outcome, one_line
+
+if TYPE_CHECKING:
+    from repeat_eval.readers.archives import Archive
 
 _HEADER = "header.json"
 _START = "_journal/start.json"
@@ -109,7 +111,9 @@ def sniff(head: bytes, path: Path) -> bool:
     """Whether the file begins as a log of Inspect does."""
     if head.startswith(b"PK\x03\x04"):
         first = head[30:200]
-        return first.startswith((b"_journal/", b"header.json", b"samples/", b"summaries.json")) or path.suffix == ".eval"
+        return (
+            first.startswith((b"_journal/", b"header.json", b"samples/", b"summaries.json")) or path.suffix == ".eval"
+        )
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return head.startswith(b"{") and b'"eval"' in head[:2_000] and sum(key in head for key in _JSON_KEYS) >= 4
 
@@ -125,6 +129,8 @@ def read(path: Path, options: ReadOptions) -> FileResults:
     if not zipped:
         log = read_document(path, _Log)
         return _Reading(path, options, log, log.samples or []).results()
+    from repeat_eval.readers.archives import Archive
+
     with Archive(path, options) as archive:
         header, finished = _header(archive, path)
         samples = list(_samples(archive, path, finished=finished))
@@ -217,7 +223,7 @@ class _Reading:
             trials[case, sample.epoch] = self._trial(sample, case, decider)
         if self.partial:
             self.warnings.append(
-                f"{self.partial} scores are neither 0 nor 1; a trial passes with 1 or more, as where Inspect counts passes"
+                f"{self.partial} scores are neither 0 nor 1; a trial passes with 1 or more, as in Inspect's own counts"
             )
         if self.header.invalidated is True:
             self.warnings.append("the log was marked as invalidated")

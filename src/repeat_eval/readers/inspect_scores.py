@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from repeat_eval.readers.documents import number
+from repeat_eval.readers.numbers import json_number
 
 _WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
@@ -71,17 +72,15 @@ def judge(score: Score, decider: Decider) -> Judgement:
             keys = ", ".join(str(key)[:40] for key in list(value)[:5])
             return Judgement(None, reason=f"the score has several parts ({keys}) and none is named: --scorer names one")
         value = value[decider.key]
-    if isinstance(value, bool):
-        return Judgement(value, float(value))
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return Judgement(None, reason="the sample was left unscored")
     if isinstance(value, str):
         stripped = value.strip()
         known = _WORDS.get(stripped, _WORDS.get(stripped.lower()))
-        if known is None:
-            return Judgement(None, reason=f"the score is {value[:60]!r}, which is neither correct nor incorrect")
-        return Judgement(known >= 1, known, partial=0 < known < 1)
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return Judgement(None, reason="the sample was left unscored")
-    found = number(value)
+        value = json_number(stripped) if known is None else known
+        if value is None:
+            return Judgement(None, reason=f"the score is {stripped[:60]!r}, which is neither correct nor incorrect")
+    found = float(value) if isinstance(value, bool) else number(value)
     if found is None:
         return Judgement(None, reason="the score is no single number")
     return Judgement(found >= 1, found, partial=found > 0 and found != 1)

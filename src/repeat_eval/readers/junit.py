@@ -6,8 +6,10 @@ with them every entity that is not XML's own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from repeat_eval.errors import Problem
@@ -39,6 +41,12 @@ _STATUSES: dict[str, Outcome] = {
     "notrun": "skipped",
 }
 _BUILD_FAILURES = frozenset({"[build failed]", "[setup failed]"})
+# Where Go's and Jest's writers put a package or file of which no test ran.
+_GO_PACKAGE = "TestMain"
+_JEST_FILE = "Test suite failed to run"
+_EMPTY_WORDS = frozenset({"Failed"})
+"""What Go's writers give as the message of every failure; the text says why."""
+_GO_MARKS = ("=== ", "--- ")
 
 
 class _Refused(Exception):
@@ -57,18 +65,19 @@ class _Element:
 
     def line(self) -> str | None:
         """The element's message in one line: the attribute, else the text."""
-        return one_line(self.message) or one_line("".join(self.text)) or one_line(self.type) or None
+        message = "" if self.message in _EMPTY_WORDS else _telling(self.message)
+        return message or _telling("".join(self.text)) or one_line(self.message) or one_line(self.type) or None
 
 
 @dataclass(slots=True)
 class _Case:
-    """The testcase that is open."""
+    """The testcase that is open. Most hold nothing, so nothing is made for them."""
 
-    attributes: dict[str, str]
+    attributes: Mapping[str, str]
     depth: int
-    results: list[_Element] = field(default_factory=list)
-    tries: list[_Element] = field(default_factory=list)
-    properties: dict[str, str] = field(default_factory=dict)
+    results: list[_Element] | None = None
+    tries: list[_Element] | None = None
+    properties: dict[str, str] | None = None
 
 
 class _Handler:
@@ -96,7 +105,7 @@ class _Handler:
     def doctype(self, *_: object) -> None:
         raise _Refused("has a document type (DOCTYPE), which is refused")
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         if tag[0] == "{":
             tag = tag.rpartition("}")[2]
         self._depth += 1
@@ -111,25 +120,32 @@ class _Handler:
         elif tag == "testcase":
             if self._counts.cases >= self.options.max_testcases:
                 raise _Refused(f"has more than {self.options.max_testcases:,} testcases")
-            self._case = _Case(dict(attributes), self._depth)
+            self._case = _Case(attributes, self._depth)
         elif tag in ("testsuite", "testsuites"):
             held = dict(attributes)
             started = held.get("timestamp") or (self._suites[-1].started if self._suites else None)
             before = self._counts.copy()
             self._suites.append(Suite(held.get("name", ""), held, started, before, len(self._names)))
 
-    def _start_in_case(self, case: _Case, tag: str, attributes: dict[str, str]) -> None:
+    def _start_in_case(self, case: _Case, tag: str, attributes: Mapping[str, str]) -> None:
         if tag == "testcase":
             raise _Refused("has a testcase within a testcase")
         if tag == "property":
             name = attributes.get("name")
             if name:
+                if case.properties is None:
+                    case.properties = {}
                 case.properties[name] = attributes.get("value", "")
         elif self._open is None and (tag in _RESULTS or tag in _TRIES):
             # Also within an element that is not known: a failure counts wherever a testcase holds it.
             self._open_depth = self._depth
             self._open = _Element(tag, attributes.get("message", ""), attributes.get("type", ""))
-            (case.results if tag in _RESULTS else case.tries).append(self._open)
+            if tag in _RESULTS:
+                case.results = case.results or []
+                case.results.append(self._open)
+            else:
+                case.tries = case.tries or []
+                case.tries.append(self._open)
 
     def data(self, text: str) -> None:
         element = self._open
@@ -164,33 +180,43 @@ class _Handler:
             outcome, decisive = _outcome(case)
             counts.skipped += outcome == "skipped"
             counts.failing += outcome in ("failed", "error")
-            counts.elements += sum(element.tag != "skipped" for element in case.results) + len(case.tries)
+            counts.elements += sum(element.tag != "skipped" for element in case.results or ())
+            counts.elements += len(case.tries or ())
         name = attributes.get("name", "").strip()
         owner = attributes.get("classname", "").strip() or attributes.get("file", "").strip()
         if (not name or decisive is not None) and (gap := _gap(name, owner, decisive)) is not None:
             self._names.append("")
-            self.gaps.append(gap)
+            if owner == _JEST_FILE:
+                # Listed twice, once as an error and once as a failure, and counted as no test.
+                counts.cases -= 1
+                counts.failing -= 1
+            if gap not in self.gaps[-1:]:
+                self.gaps.append(gap)
             return
         suite_name = suite.name if suite is not None else ""
         owner = owner or suite_name.strip()
-        case_name = identity(f"{owner}::{name}" if owner else name)
+        # Interned, since the next file has the same names again.
+        case_name = intern(identity(f"{owner}::{name}" if owner else name))
         self._names.append(case_name)
 
+        started = attributes.get("timestamp") or (suite.started if suite is not None else None)
         duration = None
         if (time := attributes.get("time")) and (duration := not_negative(time)) is None:
             self.unreadable_durations += 1
+        if outcome == "passed" and not case.tries and case.properties is None:
+            self._add(suite_name, FoundTrial(case=case_name, outcome=outcome, duration=duration, started=started))
+            return
         message = kind = None
         if decisive is not None:
             message = decisive.line()
         if outcome == "error":
             kind = error_kind(
-                decisive.type if decisive else "", message or "", written=case.properties.get("error_kind")
+                decisive.type if decisive else "", message or "", written=(case.properties or {}).get("error_kind")
             )
         score = cost = tokens = None
         if case.properties:
             score, cost, tokens = _figures(case.properties)
             self.unreadable_scores += score is None and "score" in case.properties
-        started = attributes.get("timestamp") or (suite.started if suite is not None else None)
         if case.tries and self.options.duplicates == "repeats":
             # The user says that all tries were always run: each is a trial of its own.
             for element in case.tries:
@@ -237,15 +263,22 @@ class _Handler:
                 self.broken = f"{place} {found.text}"
 
 
+def _telling(text: str) -> str:
+    """The first line that is more than Go's mark of where a test begins or ends."""
+    if text.lstrip().startswith(_GO_MARKS):
+        text = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(_GO_MARKS))
+    return one_line(text)
+
+
 def _outcome(case: _Case) -> tuple[Outcome, _Element | None]:
     """Outcome of a testcase and the element that decided it. A failure is a verdict, and so comes before an error."""
     decisive: dict[Outcome, _Element] = {}
-    for element in case.results:
+    for element in case.results or ():
         outcome = _RESULTS[element.tag]
         if outcome == "error" and is_assertion(element.type):
             outcome = "failed"
         decisive.setdefault(outcome, element)
-    for element in case.tries:
+    for element in case.tries or ():
         # A rerun element belongs to a test that did not pass in the end, whether or not its failure is listed.
         if element.tag.startswith("rerun") and not case.results:
             decisive.setdefault(_TRIES[element.tag], element)
@@ -265,6 +298,10 @@ def _gap(name: str, owner: str, decisive: _Element | None) -> Gap | None:
         return Gap(message="a testcase has no name" + (f": {why}" if why else ""), scope=owner or None)
     if decisive is not None and decisive.message == "collection failure" and not owner:
         return Gap(message=f"{identity(name)} could not be collected", scope=name)
+    if owner == _JEST_FILE and decisive is not None:
+        return Gap(message=f"{identity(name)} failed to run")
+    if name == _GO_PACKAGE and decisive is not None and any(word in "".join(decisive.text) for word in _BUILD_FAILURES):
+        return Gap(message=f"{identity(owner)} could not be built", scope=owner or None)
     if name in _BUILD_FAILURES:
         return Gap(message=f"{identity(owner)} {name}".strip(), scope=owner or None)
     return None

@@ -14,6 +14,7 @@ _PROVIDER = re.compile(
     r"|Connect|Network|RemoteProtocol|Throttling)\w*(?:Error|Exception)\b|\bRemoteDisconnected\b|\bResourceExhausted\b"
 )
 _ASSERTION = re.compile(r"(?:^|[.:\s])(?:Assertion\w*|ComparisonFailure|ExpectationFailed\w*|ExpectationNotMet\w*)\b")
+_NEXTEST_TIMEOUT = "test timeout"
 _HEAD = 300
 
 
@@ -25,7 +26,7 @@ def error_kind(error_type: str, message: str, *, written: str | None = None) -> 
     if written is not None and written in ERROR_KINDS:
         return cast(ErrorKind, written)
     head = f"{error_type[:_HEAD]} {message[:_HEAD]}"
-    if _TIMEOUT.search(head):
+    if error_type == _NEXTEST_TIMEOUT or _TIMEOUT.search(head):
         return "timeout"
     if _PROVIDER.search(head):
         return "provider"

@@ -93,7 +93,9 @@ def _rows(path: Path, options: ReadOptions) -> tuple[list[tuple[int, dict[str, A
             if isinstance(responses, list) and responses and isinstance(responses[0], list):
                 # One list a request: several requests are the choices of one question, not repetitions.
                 texts = max(texts, len(responses[0]) if len(responses) == 1 else 1)
-            kept = {name: row[name] for name in ("doc_id", "doc_hash", "filter", "metrics") if name in row}
+            kept: dict[str, Any] = {
+                name: row[name] for name in ("doc_id", "doc_hash", "filter", "metrics") if name in row
+            }
             kept |= {name: row.get(name) for name in _metrics(row)}
             kept["answer"] = _answer(row.get("filtered_resps"))
             rows.append((place, kept))

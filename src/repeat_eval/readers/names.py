@@ -58,10 +58,21 @@ def name_trials(
     if options.repetition_suffixes and trials:
         by_promptfoo = writer == "promptfoo"
         trials = _promptfoo(trials, warnings) if by_promptfoo else _plugins(trials, options, warnings)
-    if len({(trial.case, trial.repetition) for trial in trials}) == len(trials):
+    if _all_differ(trials):
         return NamedTrials(trials, warnings)
     trials = _apart_by_suite(trials, suites)
     return NamedTrials(_settle(trials, options, warnings, path), warnings)
+
+
+def number_by_plugin(trials: list[FoundTrial], options: ReadOptions, warnings: list[str]) -> list[FoundTrial]:
+    """Take the repetitions out of names that a repeating plugin of pytest has numbered; say so in `warnings`."""
+    return _plugins(trials, options, warnings) if options.repetition_suffixes and trials else trials
+
+
+def _all_differ(trials: list[FoundTrial]) -> bool:
+    if all(trial.repetition is None for trial in trials):
+        return len({trial.case for trial in trials}) == len(trials)
+    return len({(trial.case, trial.repetition) for trial in trials}) == len(trials)
 
 
 def _plugins(trials: list[FoundTrial], options: ReadOptions, warnings: list[str]) -> list[FoundTrial]:

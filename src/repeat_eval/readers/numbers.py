@@ -12,6 +12,7 @@ _GROUPED_COMMA = re.compile(r"-?[1-9][0-9]{0,2}(?:\.[0-9]{3})+,[0-9]+")
 _DECIMAL_COMMA = re.compile(r"-?(?:0|[1-9][0-9]*),[0-9]+")
 _AMBIGUOUS = re.compile(r"-?[1-9][0-9]{0,2},[0-9]{3}")
 _MAX_CHARACTERS = 400
+_PLAIN = 24
 
 
 def json_number(text: str) -> float | None:
@@ -41,6 +42,11 @@ def local_number(text: str, *, decimal_comma: bool = False) -> float | None:
 
 def not_negative(text: str, parse: Callable[[str], float | None] = local_number) -> float | None:
     """A number that cannot be negative, such as seconds or dollars; None if it is unreadable or negative."""
+    whole, point, part = text.partition(".")
+    plain = len(text) < _PLAIN and whole.isdigit() and (part.isdigit() or not point) and text.isascii()
+    if plain and (whole[0] != "0" or len(whole) == 1):
+        # What nearly every file writes, such as 0.021, without the regular expression.
+        return float(text)
     number = parse(text.strip())
     return number if number is not None and number >= 0 else None
 

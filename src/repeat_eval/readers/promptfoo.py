@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -22,7 +22,8 @@ from repeat_eval.readers.kinds import error_kind
 from repeat_eval.readers.promptfoo_names import Column, Test, name_columns, name_tests
 from repeat_eval.records.trial import ErrorKind, Outcome, one_line
 
-_ROW_KEYS = (b'"gradingResult"', b'"namedScores"', b'"latencyMs"', b'"promptIdx"', b'"testIdx"', b'"failureReason"')
+# Rows of other tools may have any one of these keys.
+_ROW_KEYS = ({b'"promptIdx"', b'"testIdx"'}, {b'"gradingResult"', b'"namedScores"'})
 _DOCUMENT = re.compile(rb'\{\s*"(?:evalId|version|results)"\s*:')
 _TIMEOUT = re.compile(r"\btim(?:ed|e) ?out\b|ETIMEDOUT|TimeoutError|AbortError", re.IGNORECASE)
 _PROVIDER = re.compile(
@@ -131,10 +132,13 @@ def sniff(head: bytes, path: Path) -> bool:
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head.startswith(b"{"):
         return False
-    found = sum(key in head for key in _ROW_KEYS)
     if _DOCUMENT.match(head):
-        return b'"results"' in head and (head.find(b'"evalId"', 0, 100) >= 0 or found >= 2)
-    return found >= 2 and not head.startswith((b'{"case_id"', b'{"case"'))
+        return b'"results"' in head and (b'"evalId"' in head[:100] or any(pair <= _keys(head) for pair in _ROW_KEYS))
+    return any(pair <= _keys(head) for pair in _ROW_KEYS)
+
+
+def _keys(head: bytes) -> set[bytes]:
+    return {key for pair in _ROW_KEYS for key in pair if key in head}
 
 
 def read(path: Path, options: ReadOptions) -> FileResults:
@@ -158,7 +162,10 @@ def read(path: Path, options: ReadOptions) -> FileResults:
     found, broken = _once(rows, warnings)
     broken = _lost(rows, stats) or broken
     cases, variant = _cases(found, warnings)
-    trials, asked = _trials(found, cases, repeat, warnings, options, path)
+    trials, asked, equal = _trials(found, cases, repeat, warnings)
+    if equal and options.duplicates == "error":
+        problems = [Problem(f"several tests cannot be told apart: {case}", file=str(path)) for case in equal]
+        raise ReadError(problems[:MAX_PROBLEMS])
     return FileResults(
         path=path,
         format="promptfoo",
@@ -297,7 +304,9 @@ def _test(row: _Row) -> Test:
         description=_word(case.description) or _word(row.description),
         id=known,
         variables=tuple(
-            sorted((key, text(value) or "") for key, value in pairs if key not in _RUNTIME_VARIABLES and key[:2] != "__")
+            sorted(
+                (key, text(value) or "") for key, value in pairs if key not in _RUNTIME_VARIABLES and key[:2] != "__"
+            )
         ),
         assertions=compact(case.assertions) if case.assertions else "",
     )
@@ -317,13 +326,9 @@ def _word(value: object) -> str:
 
 
 def _trials(
-    found: list[_Found],
-    cases: list[str],
-    repeat: int | None,
-    warnings: list[str],
-    options: ReadOptions,
-    path: Path,
-) -> tuple[list[FoundTrial], dict[str, int]]:
+    found: list[_Found], cases: list[str], repeat: int | None, warnings: list[str]
+) -> tuple[list[FoundTrial], dict[str, int], list[str]]:
+    """The trials, what was asked for, and the cases that several tests share which cannot be told apart."""
     groups: dict[str, list[int]] = defaultdict(list)
     for index, case in enumerate(cases):
         groups[case].append(index)
@@ -331,7 +336,6 @@ def _trials(
     equal: list[str] = []
     lacking: list[str] = []
     trials: list[tuple[int, FoundTrial]] = []
-    cached = 0
     for case, places in groups.items():
         places.sort(key=lambda place: (found[place].row.test_idx or 0, place))
         own = found[places[0]].row.test_case
@@ -341,26 +345,20 @@ def _trials(
             equal += [case] if len(places) > wanted else []
             lacking += [case] if len(places) < wanted else []
             asked[case] = max(wanted, -(-len(places) // wanted) * wanted)
-        for repetition, place in enumerate(places, 1):
-            trial = _trial(found[place], case, repetition)
-            cached += trial.cached is True
-            trials.append((place, trial))
+        trials += [(place, _trial(found[place], case, repetition)) for repetition, place in enumerate(places, 1)]
     if equal:
-        if options.duplicates == "error":
-            problems = [Problem(f"several tests cannot be told apart: {case}", file=str(path)) for case in equal]
-            raise ReadError(problems[:MAX_PROBLEMS])
         warnings.append(
             f"{len(equal)} cases have more results than repetitions, because several tests cannot be told apart; all "
             f"count as repetitions of one case, and descriptions would tell them apart: {listed(equal)}"
         )
     if lacking:
         warnings.append(f"{len(lacking)} cases have fewer results than repetitions: {listed(lacking)}")
-    if cached:
+    if cached := sum(trial.cached is True for _, trial in trials):
         warnings.append(
             f"{cached} of {len(trials)} answers came from promptfoo's cache: they are no new evidence (--no-cache)"
         )
     trials.sort(key=lambda item: item[0])
-    return [trial for _, trial in trials], asked
+    return [trial for _, trial in trials], asked, equal
 
 
 def _trial(found: _Found, case: str, repetition: int) -> FoundTrial:
@@ -388,5 +386,5 @@ def _trial(found: _Found, case: str, repetition: int) -> FoundTrial:
         message=message,
         output=text(response.output),
         attempts=found.attempts,
-        cached=cast(bool, response.cached) if isinstance(response.cached, bool) else None,
+        cached=response.cached if isinstance(response.cached, bool) else None,
     )

@@ -34,7 +34,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What a test was run with. `prompt` is the prompt's id; `index` is the place of prompt and provider in the file."""
+    """What a test was run with. `prompt` is the prompt's id; `index` is the place of both in the file."""
 
     provider: str
     label: str

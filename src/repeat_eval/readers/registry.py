@@ -6,7 +6,18 @@ from pathlib import Path
 from typing import NoReturn
 
 from repeat_eval.errors import Problem, UserError
-from repeat_eval.readers import ctrf, junit, lm_eval, tables, tau2_bench, tau_bench
+from repeat_eval.readers import (
+    ctrf,
+    deepeval,
+    inspect_logs,
+    junit,
+    lm_eval,
+    promptfoo,
+    pydantic_evals,
+    tables,
+    tau2_bench,
+    tau_bench,
+)
 from repeat_eval.readers.base import FileResults, Format, ReadError, ReadOptions, check_file
 from repeat_eval.records.run import RUN_SCHEMA
 from repeat_eval.records.trial import one_line
@@ -34,6 +45,10 @@ FORMATS: tuple[Format, ...] = (
     Format("tau2-bench", "tau2-bench results", (), tau2_bench.sniff, tau2_bench.read),
     Format("tau-bench", "tau-bench results", (), tau_bench.sniff, tau_bench.read),
     Format("lm-eval", "samples of lm-evaluation-harness", (), lm_eval.sniff, lm_eval.read),
+    Format("promptfoo", "promptfoo's results in JSON or JSON Lines", (), promptfoo.sniff, promptfoo.read),
+    Format("inspect", "logs of Inspect", (".eval",), inspect_logs.sniff, inspect_logs.read),
+    Format("deepeval", "test runs of DeepEval", (), deepeval.sniff, deepeval.read),
+    Format("pydantic-evals", "reports of pydantic-evals", (), pydantic_evals.sniff, pydantic_evals.read),
     Format("jsonl", "rows in JSON Lines", (".jsonl", ".ndjson"), tables.sniff_jsonl, tables.read_jsonl),
     Format("csv", "rows in CSV", (".csv", ".tsv"), tables.sniff_csv, tables.read_csv),
 )

@@ -162,7 +162,7 @@ def read_jsonl(path: Path, options: ReadOptions) -> FileResults:
             rows.problem(number, "the line is no JSON object")
             continue
         if "promptIdx" in row and "testIdx" in row:
-            text = "are promptfoo's own rows, which are not read; let promptfoo write results.junit.xml"
+            text = "are promptfoo's own rows, which are no plain rows: --format promptfoo reads them"
             raise ReadError(Problem(text, str(path), number))
         found = canonical(row)
         if not found.keys() & {"case", *_VERDICTS}:

@@ -180,9 +180,11 @@ def _from_folder(
         if size > options.max_bytes:
             raise ReadError(Problem(f"has more than {options.max_bytes:,} bytes with its simulations", file=str(path)))
         simulations.append(read_document(file, _Simulation))
+    found = {(simulation.task_id, simulation.trial) for simulation in simulations}
+    extra = len(ordered) - (len(index) - len(lost))
+    lost = [entry for entry in lost if (entry.task_id, entry.trial) not in found]
     if lost:
         warnings.append(f"{len(lost)} simulations of the index have no file; they are errors")
-    extra = len(ordered) - (len(index) - len(lost))
     if index and extra > 0:
         warnings.append(f"{extra} simulations are not in the index; they count")
     return simulations, lost

@@ -1,7 +1,8 @@
 """The run file: written line by line as trials end, readable at any moment, resumable after any death.
 
 A header line, one line a trial, a footer line. A run that is resumed after a budget or an interruption carries an
-earlier footer in its middle, which the last one supersedes.
+earlier footer in its middle, which the last one supersedes. Between two looks there is a line with what the second one
+is asked for; it takes the place of what the header says of them.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 import msgspec
+from msgspec import UnsetType
 
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.records.run import RUN_SCHEMA, Run, RunFooter, RunHeader
 from repeat_eval.records.trial import Trial
+from repeat_eval.records.two_looks import TwoLooks
 
 _MAX_PROBLEMS = 20
 _SCHEMA_PATTERN = re.compile(r"repeat-eval/run/(\d+)\Z")
@@ -25,6 +28,10 @@ class _FooterLine(msgspec.Struct):
     footer: RunFooter
 
 
+class _LooksLine(msgspec.Struct):
+    second_look: TwoLooks
+
+
 class _SchemaLine(msgspec.Struct):
     schema: str | None = None
 
@@ -32,6 +39,7 @@ class _SchemaLine(msgspec.Struct):
 _encode = msgspec.json.Encoder().encode
 _decode_trial = msgspec.json.Decoder(Trial).decode
 _decode_footer = msgspec.json.Decoder(_FooterLine).decode
+_decode_looks = msgspec.json.Decoder(_LooksLine).decode
 _decode_header = msgspec.json.Decoder(RunHeader).decode
 
 
@@ -68,6 +76,10 @@ class Journal:
         self._write(trial)
         if not supersedes:
             self.trials += 1
+
+    def second_look(self, looks: TwoLooks) -> None:
+        """Write what the second look is asked for. Raises UserError."""
+        self._write({"second_look": looks})
 
     def finish(self, footer: RunFooter) -> None:
         """Write the footer and close; raises UserError."""
@@ -173,7 +185,7 @@ def _read(file: BinaryIO, name: str, *, lean: bool) -> OpenRun:
     if footer is not None and footer.trials != len(collector.trials):
         text = f"{name} holds {len(collector.trials)} trials, and its last line tells of {footer.trials}"
         footer = msgspec.structs.replace(footer, missing=(*footer.missing, text))
-    run = Run(header=header, trials=tuple(collector.trials.values()), footer=footer, warnings=tuple(warnings))
+    run = Run(header=collector.header, trials=tuple(collector.trials.values()), footer=footer, warnings=tuple(warnings))
     return OpenRun(run, good, not last.endswith(b"\n"), collector.spent)
 
 
@@ -213,7 +225,8 @@ class _Collector:
         self.trials: dict[tuple[str, int], Trial] = {}
         self.problems: list[Problem] = []
         self.spent: float | None = None
-        self._asked = {plan.id: plan.asked for plan in header.cases}
+        self.header = header
+        self._asked = {plan.id: header.most_asked(plan) for plan in header.cases}
 
     def take(self, line: bytes, number: int) -> tuple[RunFooter | None, str | None]:
         """Take a line: the footer if it is one, and what is wrong with it."""
@@ -221,7 +234,8 @@ class _Collector:
             trial = _decode_trial(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             footer = _footer(line)
-            return (footer, None) if footer is not None else (None, f"is not a valid trial: {error}")
+            taken = footer is not None or self._take_looks(line)
+            return footer, None if taken else f"is not a valid trial: {error}"
         if (trial.outcome == "error") != (trial.error_kind is not None):
             return None, f"outcome {trial.outcome!r} does not go with error_kind {trial.error_kind!r}"
         if self._lean:
@@ -243,6 +257,19 @@ class _Collector:
         if (spent := trial.spent) is not None:
             self.spent = (self.spent or 0.0) + spent
         return None, None
+
+    def _take_looks(self, line: bytes) -> bool:
+        """Take a line that tells what the second look is asked for; False when it is none of this run."""
+        try:
+            looks = _decode_looks(line).second_look
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return False
+        known = self.header.second_look
+        if isinstance(known, UnsetType) or known.first_ended or known != looks.before:
+            return False
+        self.header = self.header.with_second_look(looks)
+        self._asked = {plan.id: self.header.most_asked(plan) for plan in self.header.cases}
+        return True
 
 
 def _lean(trial: Trial, case: str) -> Trial:

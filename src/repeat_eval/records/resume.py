@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import UnsetType
+
 from repeat_eval.records.run import Run, RunHeader
 from repeat_eval.records.trial import Trial
 
@@ -24,6 +26,7 @@ def refusals(old: RunHeader, new: RunHeader) -> list[str]:
         ("selected cases", old.selection.cases, new.selection.cases),
         ("selected tags", old.selection.tags, new.selection.tags),
         ("shard", _shard(old), _shard(new)),
+        ("second look", _looks(old), _looks(new)),
     ):
         if before != now:
             reasons.append(f"{what} was {_shown(before)} and is now {_shown(now)}")
@@ -43,14 +46,32 @@ def refusals(old: RunHeader, new: RunHeader) -> list[str]:
 
 
 def trials_to_keep(run: Run) -> tuple[Trial, ...]:
-    """The trials that hold: all but errors, which a resumed run tries again."""
-    return tuple(trial for trial in run.trials if trial.outcome != "error")
+    """The trials that hold: all but errors, which a resumed run tries again.
+
+    A first look that has ended is closed: its errors stay, since what they would become could change what is run again.
+    """
+    looks = run.header.second_look
+    closed = not isinstance(looks, UnsetType) and looks.first_ended
+    asked = {plan.id: plan.asked for plan in run.header.cases} if closed else {}
+    return tuple(
+        trial for trial in run.trials if trial.outcome != "error" or trial.repetition <= asked.get(trial.case, 0)
+    )
 
 
 def _shard(header: RunHeader) -> str:
     if not header.shard:
         return "none"
     return f"{header.shard.index}/{header.shard.of}, trials divided as {header.shard.split}"
+
+
+def _looks(header: RunHeader) -> str:
+    if isinstance(header.second_look, UnsetType):
+        return "off"
+    before = header.second_look.before
+    options = (
+        f", cut {before.cut:g}, alarm {before.alarm:g}, cap {before.cap or 'usual'}{', both' if before.both else ''}"
+    )
+    return f"{before.first}+{before.fresh}{options}"
 
 
 def _shown(value: object) -> str:

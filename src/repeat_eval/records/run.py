@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from repeat_eval.records.trial import NotNegativeInt, PositiveInt, Trial
+from repeat_eval.records.two_looks import TwoLooks
 
 RUN_SCHEMA = "repeat-eval/run/1"
 RunSource = Literal["suite", "command", "results"]
@@ -92,6 +93,8 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
         warnings: what the reader or loader had to say.
         replayed: whether responses of the target were read from recordings, so that the code under test did not run.
         shard: which part of the run this is; not there in a whole run.
+        second_look: how two looks are taken, and what the second one was asked for; not there in a run with a fixed
+            number of repeats.
     """
 
     schema: str = RUN_SCHEMA
@@ -111,6 +114,15 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     replayed: bool = False
     shard: Shard | UnsetType = UNSET
+    second_look: TwoLooks | UnsetType = UNSET
+
+    def with_second_look(self, looks: TwoLooks) -> RunHeader:
+        """The header after the first look has ended, with what the second one is asked for."""
+        return msgspec.structs.replace(self, second_look=looks, warnings=(*self.warnings, *looks.notes))
+
+    def most_asked(self, plan: CasePlan) -> int:
+        """Trials that a case is asked for by now, fresh ones among them."""
+        return plan.asked + (0 if isinstance(self.second_look, UnsetType) else self.second_look.fresh_trials(plan.id))
 
 
 class RunFooter(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,7 +29,17 @@ from repeat_eval.reports.html_data import page_data, page_trials
 from repeat_eval.reports.template_cache import TemplateCache
 
 FOLDER = Path(__file__).parent.parent / "templates" / "report_html"
-SCRIPTS = ("statistics.js", "dom.js", "words.js", "model.js", "trials.js", "charts.js", "detail.js", "cases.js", "main.js")
+SCRIPTS = (
+    "statistics.js",
+    "dom.js",
+    "words.js",
+    "model.js",
+    "trials.js",
+    "charts.js",
+    "detail.js",
+    "cases.js",
+    "main.js",
+)
 """The page's scripts in the order in which they stand in it."""
 MAX_REASONS = 30
 MAX_WARNINGS = 100
@@ -81,6 +91,7 @@ def _content(report: Report) -> dict[str, Any]:
     told = words.headline(report, "base", name=_quoted, prose=visible)
     text = told.text if report.comparison is not None else wording.headline(report, _quoted, visible)
     word = _TITLES[report.verdict]
+    reasons = _reasons(report)
     warnings = [visible(warning) for warning in wording.warnings(report)]
     return {
         "report": report,
@@ -88,8 +99,8 @@ def _content(report: Report) -> dict[str, Any]:
         "suite": cut(visible(report.suite), 120) or "suite",
         "word": word,
         "headline": cut(_capital(text.removeprefix(f"{word}: ")), 600),
-        "reasons": [visible(reason.text) for reason in report.reasons[:MAX_REASONS]],
-        "reasons_more": max(0, len(report.reasons) - MAX_REASONS),
+        "reasons": reasons[:MAX_REASONS],
+        "reasons_more": max(0, len(reasons) - MAX_REASONS),
         "warnings": warnings[:MAX_WARNINGS],
         "warnings_more": max(0, len(warnings) - MAX_WARNINGS),
         "about": _about(report),
@@ -112,6 +123,22 @@ def _content(report: Report) -> dict[str, Any]:
         "fmt": fmt,
         "words": words,
     }
+
+
+def _reasons(report: Report) -> list[tuple[str | None, str]]:
+    """Why the suite did not pass: a case's reasons in one line, the suite's own each for itself."""
+    lines: list[tuple[str | None, str]] = []
+    places: dict[str, int] = {}
+    for reason in report.reasons:
+        text = visible(reason.text)
+        if reason.case in places:
+            place = places[reason.case]
+            lines[place] = (lines[place][0], f"{lines[place][1]}; {text}")
+            continue
+        if reason.case is not None:
+            places[reason.case] = len(lines)
+        lines.append((None if reason.case is None else cut(visible(reason.case), 200), text))
+    return lines
 
 
 def _quoted(case: str) -> str:

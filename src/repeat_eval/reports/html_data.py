@@ -6,8 +6,9 @@ Figures that follow from counts alone (intervals, pass^k, verdicts under other r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -19,10 +20,12 @@ from repeat_eval.reports.comparison_wording import change_words
 from repeat_eval.reports.format import reliability_of_case
 from repeat_eval.reports.wording import blocked_by_comparison
 
-MAX_TRIALS = 100_000
-"""Trials, of both sides together, whose detail the page holds; cases that did not pass everything come first."""
-MAX_TEXT = 8_000_000
-"""Bytes that all texts of trials may take, about; longer ones are cut until they fit."""
+_T = TypeVar("_T")
+_encode = msgspec.json.Encoder().encode
+MAX_DETAIL = 10_000_000
+"""Bytes that the detail of all trials may take, about."""
+ROW_BYTES = 75
+"""What a trial takes besides its texts, about."""
 TEXT_LIMITS = (24_000, 8_000, 3_000, 1_000, 400, 150)
 """Characters of a single text, tried one after the other."""
 
@@ -55,8 +58,8 @@ class PageChange(msgspec.Struct, frozen=True, omit_defaults=True):
 class PageCase(msgspec.Struct, frozen=True, omit_defaults=True):
     """One case; short keys, since there may be thousands.
 
-    `n`, `o`: counts and letters as in `PageSide`; `v`, `t`, `g`: verdict, threshold as written, gate; `own`: "t", "g" or
-    "tg" where the case wrote its own threshold or gate. `score` is [mean, std, five bins or None, bimodal or None],
+    `n`, `o`: counts and letters as in `PageSide`; `v`, `t`, `g`: verdict, threshold as written, gate; `own`: "t", "g"
+    or "tg" where the case wrote its own threshold or gate. `score` is [mean, std, five bins or None, bimodal or None],
     `checks` [name, passed, failed, mean score], `time` [mean, median, slowest].
     """
 
@@ -109,40 +112,27 @@ class PageData(msgspec.Struct, frozen=True, omit_defaults=True):
     history: tuple[HistoryPoint, ...] = ()
 
 
-class TrialRow(msgspec.Struct, frozen=True, array_like=True):
-    """One trial; `message` and `output` are places in the table of texts, `checks` and `calls` in theirs; -1 for none.
-
-    The page's `trials.js` reads the fields by their order.
-    """
-
-    repetition: int
-    outcome: str
-    kind: str | None
-    message: int
-    output: int
-    checks: int
-    calls: int
-    turns: int | None
-    duration: float | None
-    cost: float | None
-    tokens: tuple[int | None, int | None] | None
-    attempts: int | None
-    cached: bool | None
+Row: TypeAlias = tuple[
+    int, str, str | None, int, int, int, int, int | None, float | None, float | None, Any, int | None, bool | None
+]
+"""One trial: repetition, outcome's letter, error kind, places of message, output, checks and tool calls in their tables
+(-1 for none), turns, seconds, dollars, [tokens read, written], attempts, whether cached. `trials.js` reads it.
+"""
 
 
 class PageTrials(msgspec.Struct, frozen=True):
     """Every trial's detail: rows by case in the order of `PageData.cases`, for head and for base.
 
-    `checks` holds lists of [name text, passed, score, message text, judge model text, votes, confidence], `calls` lists
-    of [name text, arguments as JSON text]. `limit` is the length that texts were cut to, `left_out` how many trials have
-    no detail here.
+    `checks` holds lists of [name text, passed, score, message text, judge model text, votes, confidence], `calls`
+    lists of [name text, arguments as JSON text]. `limit` is the length that texts were cut to, `left_out` how many trials
+    have no detail here.
     """
 
-    texts: tuple[str, ...]
-    checks: tuple[Any, ...]
-    calls: tuple[Any, ...]
-    head: tuple[tuple[TrialRow, ...], ...]
-    base: tuple[tuple[TrialRow, ...], ...]
+    texts: Sequence[str]
+    checks: Sequence[Any]
+    calls: Sequence[Any]
+    head: Sequence[tuple[Row, ...]]
+    base: Sequence[tuple[Row, ...]]
     limit: int
     left_out: int
 
@@ -164,9 +154,8 @@ def page_data(report: Report, trials: Sequence[Trial] | None = None) -> PageData
         suite=report.suite,
         verdict=report.verdict,
         gate=report.gate,
-        threshold=str(settings.get("threshold") or _most_common_threshold(report)),
-        repeats=max((case.asked for case in report.case_reports if not case.own_threshold), default=0)
-        or max((case.asked for case in report.case_reports), default=1),
+        threshold=str(settings.get("threshold") or _usual([case.threshold for case in report.case_reports], "0.8")),
+        repeats=_usual([case.asked for case in report.case_reports], 1),
         cases=cases,
         max_failing=int(settings.get("max_failing_cases") or 0),
         cost=report.totals.cost,
@@ -180,9 +169,9 @@ def page_data(report: Report, trials: Sequence[Trial] | None = None) -> PageData
     )
 
 
-def _most_common_threshold(report: Report) -> str:
-    own = [case.threshold for case in report.case_reports]
-    return max(dict.fromkeys(own), key=own.count, default="0.8")
+def _usual(values: Sequence[_T], default: _T) -> _T:
+    """What most cases have; the earlier one of two."""
+    return Counter(values).most_common(1)[0][0] if values else default
 
 
 def _groups(
@@ -251,55 +240,56 @@ def _short(number: float) -> float:
 
 
 def page_trials(
-    report: Report, head: Sequence[Trial], base: Sequence[Trial] = (), *, max_text: int = MAX_TEXT
+    report: Report, head: Sequence[Trial], base: Sequence[Trial] = (), *, most: int = MAX_DETAIL
 ) -> PageTrials:
-    """Every trial's detail, bounded: long texts are cut, and beyond `MAX_TRIALS` cases that pass everything have none.
+    """Every trial's detail, bounded: long texts are cut, and cases that pass everything are left out where it must be.
 
     Args:
-        report: tells the cases and their order. head, base: the trials of both sides; those of other cases are left out.
-        max_text: bytes that all texts may take, about.
+        report: tells the cases and their order. head, base: the trials of both sides.
+        most: bytes that all of it may take, about.
     """
-    sides = trials_by_case(head), trials_by_case(base)
-    kept = _kept(report, *sides)
-    table = _Table()
-    rows = [
-        tuple([table.rows(side.get(case.id, ())) if case.id in kept else () for case in report.case_reports])
-        for side in sides
-    ]
-    texts, limit = _within(list(table.texts), max_text)
-    held = sum(len(trials) for side in rows for trials in side)
-    known = sum(len(side.get(case.id, ())) for side in sides for case in report.case_reports)
+    by_case = trials_by_case(head), trials_by_case(base)
+    limit = _limit([text for text in {trial.output for trial in (*head, *base)} if text], most // 2)
+    table = _Table(limit)
+    rows: tuple[list[tuple[Row, ...]], ...] = tuple([()] * len(report.case_reports) for _ in by_case)
+    left_out = 0
+    for place, case in _most_telling_first(report):
+        for trials, shown in zip(by_case, rows, strict=True):
+            found = trials.get(case, ())
+            if table.size > most:
+                left_out += len(found)
+            elif found:
+                shown[place] = table.rows(found)
     return PageTrials(
-        texts=texts,
-        checks=tuple(table.checks),
-        calls=tuple(table.calls),
+        texts=table.texts,
+        checks=table.checks,
+        calls=table.calls,
         head=rows[0],
         base=rows[1],
         limit=limit,
-        left_out=known - held,
+        left_out=left_out,
     )
 
 
-def _kept(report: Report, head: Mapping[str, Sequence[Trial]], base: Mapping[str, Sequence[Trial]]) -> set[str]:
-    """The cases whose trials are held, those that did not pass everything first."""
-    room, kept = MAX_TRIALS, set()
-    for case in sorted(report.case_reports, key=lambda case: case.passed == case.asked):
-        room -= len(head.get(case.id, ())) + len(base.get(case.id, ()))
-        if room < 0:
-            break
-        kept.add(case.id)
-    return kept
+def _most_telling_first(report: Report) -> list[tuple[int, str]]:
+    """Places and ids of the cases, those that pass everything on both sides last."""
+    other = (
+        {case.id for case in report.comparison.cases if case.base.flaky or case.change != "unchanged"}
+        if (report.comparison)
+        else set()
+    )
+    places = [(place, case.id) for place, case in enumerate(report.case_reports)]
+    solid = [case.passed == case.asked and case.id not in other for case in report.case_reports]
+    return sorted(places, key=lambda found: solid[found[0]])
 
 
-def _within(texts: list[str], most: int) -> tuple[tuple[str, ...], int]:
-    """Texts cut to the largest limit with which they fit, and that limit."""
-    limit = TEXT_LIMITS[-1]
-    for tried in TEXT_LIMITS:
-        if sum([_bytes(text[:tried]) for text in texts]) <= most:
-            limit = tried
-            break
-    cut = [text if len(text) <= limit else f"{text[:limit]}… [{len(text) - limit:,} more characters]" for text in texts]
-    return tuple(cut), limit
+def _limit(texts: Sequence[str], most: int) -> int:
+    """The length that texts are cut to, so that together they take no more than `most` bytes, about."""
+    sizes = [_bytes(text) for text in texts]
+    for limit in TEXT_LIMITS:
+        if sum([min(size, limit) for size in sizes]) <= most:
+            return limit
+    return TEXT_LIMITS[-1]
 
 
 def _bytes(text: str) -> int:
@@ -308,45 +298,62 @@ def _bytes(text: str) -> int:
 
 
 class _Table:
-    """Texts, lists of checks and lists of tool calls, each once, in the order of their numbers."""
+    """Texts, lists of checks and lists of tool calls, each once, and how many bytes they and the rows take, about."""
 
-    def __init__(self) -> None:
-        self.texts: dict[str, int] = {}
-        self._checks: dict[tuple[CheckResult, ...], int] = {}
-        self._calls: dict[bytes, int] = {}
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._text_places: dict[str | None, int] = {None: -1}
+        self._check_places: dict[tuple[CheckResult, ...], int] = {(): -1}
+        self._call_places: dict[bytes | None, int] = {None: -1}
+        self.texts: list[str] = []
         self.checks: list[Any] = []
         self.calls: list[Any] = []
+        self.size = 0
 
-    def rows(self, trials: Sequence[Trial]) -> tuple[TrialRow, ...]:
+    def rows(self, trials: Sequence[Trial]) -> tuple[Row, ...]:
         """The trials of a case as rows, in order of repetition."""
+        self.size += ROW_BYTES * len(trials)
         return tuple([self._row(trial) for trial in sorted(trials, key=_repetition)])
 
-    def _row(self, trial: Trial) -> TrialRow:
-        tokens, duration = trial.tokens, trial.duration
-        return TrialRow(
-            repetition=trial.repetition,
-            outcome=OUTCOME_LETTERS[trial.outcome],
-            kind=trial.error_kind,
-            message=self._text(trial.message),
-            output=self._text(trial.output),
-            checks=self._checks_of(trial.checks) if trial.checks else -1,
-            calls=-1 if trial.tool_calls is None else self._calls_of(trial.tool_calls),
-            turns=trial.turns,
-            duration=None if duration is None else round(duration, 4),
-            cost=trial.cost,
-            tokens=None if tokens is None else (tokens.input, tokens.output),
-            attempts=trial.attempts,
-            cached=trial.cached,
+    def _row(self, trial: Trial) -> Row:
+        tokens, calls, checks = trial.tokens, trial.tool_calls, trial.checks
+        message = self._text_places.get(trial.message)
+        output = self._text_places.get(trial.output)
+        checked = self._check_places.get(checks)
+        # Arguments are any JSON, which cannot be a key; its bytes can.
+        key = None if calls is None else _encode(calls)
+        called = self._call_places.get(key)
+        return (
+            trial.repetition,
+            OUTCOME_LETTERS[trial.outcome],
+            trial.error_kind,
+            self._text(trial.message) if message is None else message,
+            self._text(trial.output) if output is None else output,
+            self._checks_of(checks) if checked is None else checked,
+            self._calls_of(key, calls or ()) if called is None else called,
+            trial.turns,
+            None if trial.duration is None else round(trial.duration, 4),
+            trial.cost,
+            None if tokens is None else (tokens.input, tokens.output),
+            trial.attempts,
+            trial.cached,
         )
 
     def _text(self, text: str | None) -> int:
-        return -1 if text is None else self.texts.setdefault(text, len(self.texts))
+        place = self._text_places.get(text)
+        if place is not None or text is None:
+            return -1 if place is None else place
+        place = self._text_places[text] = len(self.texts)
+        limit = self._limit
+        shown = text if len(text) <= limit else f"{text[:limit]}… [{len(text) - limit:,} more characters]"
+        self.texts.append(shown)
+        self.size += _bytes(shown) + 3
+        return place
 
     def _checks_of(self, checks: tuple[CheckResult, ...]) -> int:
-        place = self._checks.get(checks)
-        if place is None:
-            place = self._checks[checks] = len(self.checks)
-            self.checks.append([self._check(check) for check in checks])
+        place = self._check_places[checks] = len(self.checks)
+        self.checks.append([self._check(check) for check in checks])
+        self.size += 20 * len(checks)
         return place
 
     def _check(self, check: CheckResult) -> list[Any]:
@@ -358,19 +365,16 @@ class _Table:
             row += [self._text(judge.model), judge.votes, judge.confidence]
         return row
 
-    def _calls_of(self, calls: tuple[ToolCall, ...]) -> int:
-        # Arguments are any JSON, which cannot be a key; its bytes can.
-        key = msgspec.json.encode(calls)
-        place = self._calls.get(key)
-        if place is None:
-            place = self._calls[key] = len(self.calls)
-            self.calls.append([[self._text(call.name), self._arguments(call)] for call in calls])
+    def _calls_of(self, key: bytes | None, calls: Sequence[ToolCall]) -> int:
+        place = self._call_places[key] = len(self.calls)
+        self.calls.append([[self._text(call.name), self._arguments(call)] for call in calls])
+        self.size += 12 * len(calls)
         return place
 
     def _arguments(self, call: ToolCall) -> int:
         if call.arguments is None:
             return -1
-        return self._text(msgspec.json.format(msgspec.json.encode(call.arguments), indent=2).decode())
+        return self._text(msgspec.json.format(_encode(call.arguments), indent=2).decode())
 
 
 def _repetition(trial: Trial) -> int:

@@ -111,7 +111,7 @@ def comparison_properties(case: CaseComparison | None) -> Pairs:
 
 def case_properties(report: Report, case: CaseReport) -> Pairs:
     """What is known of one case; unknown values are left out."""
-    yield from _own(case)
+    yield from own_properties(case)
     yield "evals.item.id", case.id
     if case.cost is not None:
         yield "evals.item.cost", number(case.cost)
@@ -141,7 +141,8 @@ def _score(name: str, kind: str, average: float, total: int, value: str) -> Pair
     yield f"evals.scores.{name}.sum", str(total)
 
 
-def _own(case: CaseReport) -> Pairs:
+def own_properties(case: CaseReport) -> Pairs:
+    """The counts, the verdict and the figures of one case; unknown values are left out."""
     texts = {
         "n": str(case.verdicts),
         "passes": str(case.passed),

@@ -11,15 +11,19 @@ from repeat_eval.errors import UserError
 from repeat_eval.records.trial import Trial
 from repeat_eval.reports.files import write_atomic
 
+HTML = "report.html"
+
 
 class Options(NamedTuple):
     """What a renderer may need besides the report.
 
-    `trials` gives every failing trial of junit.xml its own message; `junit_strict` leaves out testcases' properties;
-    `reproduce` is the command that gives the same figures again.
+    `trials` gives every failing trial of junit.xml its own message and lets each be opened in report.html,
+    `base_trials` likewise; `junit_strict` leaves out testcases' properties; `reproduce` is the command that gives the same figures
+    again.
     """
 
     trials: Sequence[Trial] | None = None
+    base_trials: Sequence[Trial] = ()
     junit_strict: bool = False
     reproduce: str | None = None
 
@@ -49,11 +53,18 @@ def _comment(report: Report, options: Options) -> bytes:
     return render_comment(report, base_name="base", head_name="head", reproduce=options.reproduce).encode()
 
 
+def _html(report: Report, options: Options) -> bytes:
+    from repeat_eval.reports.html import render_html
+
+    return render_html(report, options.trials, options.base_trials).encode()
+
+
 REPORT_FILES: dict[str, Render] = {
     "report.json": _json,
     "junit.xml": _junit,
     "summary.md": _summary,
     "comment.md": _comment,
+    HTML: _html,
 }
 """File name and renderer, in the order of writing: report.json first, since all others can be made again from it."""
 
@@ -63,6 +74,7 @@ def write_reports(
     folder: Path,
     *,
     trials: Sequence[Trial] | None = None,
+    base_trials: Sequence[Trial] = (),
     junit_strict: bool = False,
     reproduce: str | None = None,
     badges: bool = False,
@@ -73,7 +85,8 @@ def write_reports(
     Args:
         report: what is rendered.
         folder: the output folder.
-        trials: the run's trials, for the messages in junit.xml.
+        trials: the run's trials, for the messages in junit.xml and the detail in report.html.
+        base_trials: base's, for report.html.
         junit_strict: junit.xml without properties in testcases.
         reproduce: the command that gives the same figures again, for comment.md.
         badges: also the badges, each as SVG and as JSON.
@@ -88,7 +101,7 @@ def write_reports(
     chosen = list(REPORT_FILES if names is None else names)
     if unknown := [name for name in chosen if name not in REPORT_FILES]:
         raise UserError(f"unknown report file {unknown[0]!r}; known are {', '.join(REPORT_FILES)}")
-    options = Options(trials, junit_strict, reproduce)
+    options = Options(trials, base_trials, junit_strict, reproduce)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

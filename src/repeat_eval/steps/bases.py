@@ -100,7 +100,8 @@ def run_of_results(paths: Sequence[Path], request: Request) -> Run:
     from repeat_eval.readers.collect import collect
 
     asked = request.options.repeats or request.variables.repeats
-    collected = collect(paths, repeats=asked, options=ReadOptions(duplicates=request.duplicates))
+    options = ReadOptions(duplicates=request.duplicates, format=request.format, scorer=request.scorer)
+    collected = collect(paths, repeats=asked, options=options)
     header = RunHeader(
         suite=request.name or "results",
         source="results",

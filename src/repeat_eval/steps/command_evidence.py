@@ -51,7 +51,12 @@ class CommandEvidence:
         if run.results is None:
             self._give_up(run.repetition, run.problem or "the command left no results")
             return
-        options = ReadOptions(duplicates=self.request.duplicates, repetition_suffixes=False)
+        options = ReadOptions(
+            duplicates=self.request.duplicates,
+            format=self.request.format,
+            scorer=self.request.scorer,
+            repetition_suffixes=False,
+        )
         self._scrub_file(run.results, options.max_bytes)
         collected = collect([run.results], repeats=1, options=options, one_file_a_repetition=True)
         self.warnings += collected.warnings

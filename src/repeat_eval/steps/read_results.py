@@ -8,6 +8,7 @@ import msgspec
 
 from repeat_eval.analysis.report import Report
 from repeat_eval.errors import Problem, UserError
+from repeat_eval.records.trial import Trial
 from repeat_eval.reports.json_report import looks_like_report, read
 from repeat_eval.steps.bases import base_from, base_from_files, run_from
 from repeat_eval.steps.files import find_files
@@ -15,8 +16,16 @@ from repeat_eval.steps.finished import Finished
 from repeat_eval.steps.judging import report_of, rules_of, settings_of_run
 from repeat_eval.steps.recording import now, recording
 from repeat_eval.steps.request import Request
+from repeat_eval.steps.trial_details import trials_beside
 from repeat_eval.suite.settings import resolve
 from repeat_eval.version import __version__
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """A report made from files, and head's trials; None where only a report tells of them."""
+
+    report: Report
+    trials: tuple[Trial, ...] | None = None
 
 
 def run_results(request: Request) -> Finished:
@@ -50,7 +59,7 @@ def run_results(request: Request) -> Finished:
     return Finished(report, record)
 
 
-def report_from(files: Sequence[str], request: Request) -> Report:
+def report_from(files: Sequence[str], request: Request) -> Judged:
     """Make a report from files without running anything: one run file, one report, or other tools' results.
 
     A report file is shown as it is; a run file is judged anew, by its own rules where no option or variable says
@@ -65,11 +74,12 @@ def report_from(files: Sequence[str], request: Request) -> Report:
             raise UserError(
                 Problem("is a report, shown as it is; to judge anew, give its run file (run.jsonl)", str(paths[0]))
             )
-        return read(paths[0])
+        report = read(paths[0])
+        return Judged(report, trials_beside(paths[0], report) if request.out is not None else None)
     return compared(files, request, request.base)
 
 
-def compared(files: Sequence[str], request: Request, base_files: Sequence[str]) -> Report:
+def compared(files: Sequence[str], request: Request, base_files: Sequence[str]) -> Judged:
     """Judge the run behind some files, by its own rules where no option or variable says otherwise.
 
     Args:
@@ -82,4 +92,6 @@ def compared(files: Sequence[str], request: Request, base_files: Sequence[str]) 
     run = run_from(files, request)
     base = base_from(base_files, request, run.header.suite) if base_files else None
     settings = resolve(("option", request.options), ("variable", request.variables), ("run file", settings_of_run(run)))
-    return report_of(run, settings, files=list(files), base=base)
+    paths = find_files(files)
+    told_by_report = len(paths) == 1 and looks_like_report(paths[0])
+    return Judged(report_of(run, settings, files=list(files), base=base), None if told_by_report else run.trials)

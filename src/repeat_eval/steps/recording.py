@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from msgspec import UnsetType
 
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.records.journal import Journal, OpenRun, looks_like_run_file, open_run
@@ -16,6 +17,7 @@ from repeat_eval.records.lock import writer_lock
 from repeat_eval.records.resume import refusals, trials_to_keep
 from repeat_eval.records.run import Run, RunFooter, RunHeader, StopReason
 from repeat_eval.records.trial import Trial
+from repeat_eval.records.two_looks import TwoLooks
 from repeat_eval.steps.files import find_files, make_output_folder
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.scrubbing import scrub_header, scrub_trial
@@ -37,7 +39,7 @@ def asked_of(header: RunHeader) -> int:
     """How many trials a suite's run, or its shard, is asked for."""
     if header.shard:
         return sum(map(len, header.shard.trials.values()))
-    return sum(plan.asked for plan in header.cases)
+    return sum(header.most_asked(plan) for plan in header.cases)
 
 
 class Recording:
@@ -69,6 +71,22 @@ class Recording:
         self._old_errors = set(errors)
         for key, trial in errors.items():
             self._trials.setdefault(key, trial)
+
+    def end_first_look(self, looks: TwoLooks) -> None:
+        """Write what the second look is asked for, unless the file says so already. UserError when it cannot be.
+
+        From now on the first look is closed: its errors stay as they are.
+        """
+        if self.header.second_look == looks:
+            return
+        self.begin()
+        if self._journal is not None:
+            self._journal.second_look(looks)
+        self.header = self.header.with_second_look(looks)
+        asked = {plan.id: plan.asked for plan in self.header.cases}
+        closed = {key for key in self._old_errors if key[1] <= asked.get(key[0], 0)}
+        self._old_errors -= closed
+        self.kept = (*self.kept, *[self._trials[key] for key in sorted(closed)])
 
     def begin(self) -> None:
         """Open the run file, unless it is open: what cannot start must not replace the file of an earlier run.
@@ -104,7 +122,16 @@ class Recording:
 
     @property
     def left(self) -> bool:
-        """Whether trials of the plan are still to be run, or errors of the interrupted run to be tried again."""
+        """Whether trials of the plan are still to be run, or errors of the interrupted run to be tried again.
+
+        Of a first look that has not ended nobody knows yet what is to be run again.
+        """
+        looks = self.header.second_look
+        return self.wants_trials or not (isinstance(looks, UnsetType) or looks.first_ended)
+
+    @property
+    def wants_trials(self) -> bool:
+        """The same for what is asked by now, be it only the first look."""
         return len(self._trials) - len(self._old_errors) < asked_of(self.header)
 
     @property
@@ -187,9 +214,14 @@ def _opened(path: Path, header: RunHeader, request: Request, stale: Path | None)
     open_journal, opened = _journal(path, header, request, stale)
     if opened is None:
         return Recording(header, (), open_journal, request)
-    made = Recording(header, trials_to_keep(opened.run), open_journal, request)
+    looks = opened.run.header.second_look
+    if not isinstance(looks, UnsetType) and looks.first_ended:
+        header = header.with_second_look(looks)
+    kept = trials_to_keep(opened.run)
+    made = Recording(header, kept, open_journal, request)
     made.resumed, made.spent_before = True, opened.spent
-    errors = {trial.key: trial for trial in opened.run.trials if trial.outcome == "error"}
+    holding = {trial.key for trial in kept}
+    errors = {trial.key: trial for trial in opened.run.trials if trial.key not in holding}
     made.note_old_errors(errors)
     return made
 

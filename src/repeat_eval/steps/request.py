@@ -63,8 +63,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         resume: go on with an unfinished run. fresh: throw an unfinished run away.
         name: name of the suite in command and results mode.
         duplicates: what equal names within one results file mean.
+        scorer: of several scorers in one results file the one that decides; None: the file's own choice.
+        format: name of the format that all results files have; None: their content tells.
         junit_strict: leave out the properties that JUnit schemas do not allow.
-        badge: write badges beside the reports.
+        badge: write badges beside the reports. html: write report.html.
         environ: the environment that the user's code inherits, less what it must not see.
         run_as: the user that the user's code runs as; None for our own.
         own_environments: a side's commands find the programs of the `.venv` in its folder first.
@@ -95,8 +97,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     fresh: bool = False
     name: str | None = None
     duplicates: Duplicates = "ask"
+    scorer: str | None = None
+    format: str | None = None
     junit_strict: bool = False
     badge: bool = False
+    html: bool = True
     environ: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
     run_as: RunAs | None = None
     own_environments: bool = False

@@ -13,6 +13,7 @@ import msgspec
 from repeat_eval.errors import UserError
 from repeat_eval.execution.command_runs import CommandLane, CommandPlan, check_command, run_commands
 from repeat_eval.execution.stopping import Stop, signals_stop
+from repeat_eval.readers.registry import format_named
 from repeat_eval.records.fingerprints import trial_seed
 from repeat_eval.records.revision import commit_of
 from repeat_eval.records.run import RunHeader
@@ -37,14 +38,23 @@ def run_command(request: Request) -> Finished:
     """Run a command once for each repetition, beside base if one is given, and read what it leaves.
 
     Raises:
-        UserError: the command has no place for its results, base is not there, or the output folder cannot be used;
-            nothing was run.
+        UserError: the command has no place for its results, their format is none that is known, base is not there, or
+            the output folder cannot be used; nothing was run.
     """
     command = request.command or ""
     check_command(command)
     if request.base_target is not None:
         raise UserError("--base-target goes with a suite; with --command give --base-dir or --base-ref")
+    if request.format is not None:
+        # A format that there is not is said before anything runs.
+        format_named(request.format)
     settings = resolve(("option", request.options), ("variable", request.variables))
+    if settings.source("second_look") != "default":
+        from repeat_eval.steps.second_look import why_fixed
+
+        why = why_fixed(settings, None, command=True)
+        if why is not None:
+            request.say(why)
     folder = Path.cwd()
     header = RunHeader(
         suite=request.name or "command",
@@ -58,9 +68,9 @@ def run_command(request: Request) -> Finished:
         started=now(),
     )
     if request.shard is not None:
-        from repeat_eval.steps.shards import shard_of
+        from repeat_eval.steps.shards import with_shard
 
-        header = msgspec.structs.replace(header, shard=shard_of(request, None, repeats=header.repeats))
+        header = with_shard(header, request)
     with contextlib.ExitStack() as stack:
         headers, folders = {RUN_FILE: header}, [folder]
         if request.base_dir is not None or request.base_ref is not None:

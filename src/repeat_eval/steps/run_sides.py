@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from repeat_eval.execution.run_trials import Lane, run_lanes, started
 from repeat_eval.execution.stopping import Stop, signals_stop
 from repeat_eval.execution.trials import PlannedCase
 from repeat_eval.records.run import Run, RunHeader
+from repeat_eval.records.two_looks import TwoLooks
 from repeat_eval.steps.budgets import stop_of
 from repeat_eval.steps.cassette_session import (
     cassette_folder,
@@ -113,18 +115,18 @@ def run_sides(head: SidePlan, base: SidePlan | None, request: Request) -> SidesD
             request.say(one.summary())
         warnings = (*_cost_warnings(head.settings, stop, record), *refused)
         base_run = None
+        # Two looks are one evidence: when one side was cut short, neither run is whole.
+        cut = bool(record.header.second_look) and any(one.left for one in records)
         if base is not None:
             lacking = () if other_session is None else other_session.missing()
-            base_run = records[0].finish(stopped=stop.reason if records[0].left else None, missing=lacking)
+            base_run = records[0].finish(stopped=stop.reason if cut or records[0].left else None, missing=lacking)
         lacking = (*[text for one in reversed(ended) for text in one.missing()], *noted_misses(misses))
-        run = record.finish(stopped=stop.reason if record.left else None, warnings=warnings, missing=lacking)
+        run = record.finish(stopped=stop.reason if cut or record.left else None, warnings=warnings, missing=lacking)
         return SidesDone(run, base_run, record)
 
 
 def _session(side: SidePlan, request: Request, name: str) -> Session | None:
-    return session_of(
-        side.spec, side.cases, side.settings, request, function=side.function is not None, side=name
-    )
+    return session_of(side.spec, side.cases, side.settings, request, function=side.function is not None, side=name)
 
 
 def _record(workshop: Workshop, session: Session | None) -> None:
@@ -138,7 +140,9 @@ def _record(workshop: Workshop, session: Session | None) -> None:
 
 def _marked(side: SidePlan, session: Session | None) -> RunHeader:
     """The side's header, which says so when recordings may stand for the code under test."""
-    asked = [plan.asked for plan in side.header.cases]
+    looks = side.header.second_look
+    fresh = looks.fresh if looks else 0
+    asked = [plan.asked + fresh for plan in side.header.cases]
     if not replays_responses(session, side.spec, side.cases, asked, function=side.function is not None):
         return side.header
     return msgspec.structs.replace(side.header, replayed=True)
@@ -167,8 +171,7 @@ class _Side(msgspec.Struct, frozen=True):
 async def _run(
     sides: Sequence[_Side], roots: dict[str, Path], settings: ResolvedSettings, stop: Stop, request: Request
 ) -> None:
-    used = 0 if request.fresh_trials is None else request.fresh_trials.used
-    total = sum(asked_of(side.record.header) for side in sides)
+    """Run everything, in targets that are started once."""
     async with contextlib.AsyncExitStack() as stack:
         for side in sides:
             with _named(side.name if len(sides) > 1 else None):
@@ -176,32 +179,103 @@ async def _run(
         _check_sides(sides, roots)
         for side in sides:
             side.record.begin()
-        request.progress.start(total, sum(len(side.record.kept) for side in sides))
-        lanes = [
-            Lane(
-                cases=_after(side.prepared.cases, used),
-                seed=side.record.header.seed,
-                on_trial=side.record.add,
-                remote=side.prepared.remote,
-                done={trial.key for trial in side.record.kept}
-                | _used(side.prepared.cases, used)
-                | _of_other_shards(side),
-                session=side.session,
-            )
-            for side in sides
-        ]
-        try:
-            with signals_stop(stop, asyncio.get_running_loop(), request.say):
-                await run_lanes(
-                    lanes,
-                    workers=settings["workers"],
-                    stop=stop,
-                    sequential=settings["repeat_order"] == "sequential",
-                    time_budget=settings["time_budget"],
-                    blocking=sides[0].prepared.blocking if len(sides) == 1 else None,
-                )
-        finally:
-            request.progress.stop()
+        with signals_stop(stop, asyncio.get_running_loop(), request.say):
+            if sides[-1].record.header.second_look:
+                await _look_twice(sides, settings, stop, request)
+            else:
+                await _wave(sides, settings, stop, request, time_budget=settings["time_budget"])
+
+
+async def _look_twice(sides: Sequence[_Side], settings: ResolvedSettings, stop: Stop, request: Request) -> None:
+    """The first look, and at once the fresh trials that it asks for; see `after_first_look`."""
+    from repeat_eval.steps.second_look import after_first_look, tell
+
+    records, begin, budget = [side.record for side in sides], time.monotonic(), settings["time_budget"]
+    ended = [looks for record in records if (looks := record.header.second_look) and looks.first_ended]
+    for record in records if ended else ():
+        # The process may have died between writing the line into one file and into the other.
+        record.end_first_look(ended[0])
+    before = sum(len(record.trials) for record in records)
+    if not ended:
+        await _wave(sides, settings, stop, request, time_budget=budget)
+        if any(record.wants_trials for record in records):
+            return
+    seconds = time.monotonic() - begin
+    after = after_first_look(
+        records,
+        settings,
+        stop,
+        trials=sum(len(record.trials) for record in records) - before,
+        seconds=seconds,
+        free=any(side.session is not None and side.session.calls == "replay" for side in sides),
+    )
+    for record in records:
+        record.end_first_look(after.looks)
+    tell(request, after.text)
+    left = None if budget is None else budget - seconds
+    if left is not None and left <= 0 and records[-1].wants_trials:
+        stop.trigger("time-budget")
+    if stop.reason is None and any(record.wants_trials for record in records):
+        await _wave(sides, settings, stop, request, time_budget=left, looks=after.looks)
+
+
+async def _wave(
+    sides: Sequence[_Side],
+    settings: ResolvedSettings,
+    stop: Stop,
+    request: Request,
+    *,
+    time_budget: float | None,
+    looks: TwoLooks | None = None,
+) -> None:
+    """Run what is asked for by now; with `looks` their fresh trials, after a first look that is closed."""
+    used = 0 if request.fresh_trials is None else request.fresh_trials.used
+    if looks is None:
+        request.progress.start(
+            sum(asked_of(side.record.header) for side in sides), sum(len(side.record.kept) for side in sides)
+        )
+    else:
+        first = {case.spec.id: case.asked for case in sides[-1].prepared.cases}
+        kept = sum(trial.repetition > first[trial.case] for side in sides for trial in side.record.kept)
+        total = sum(asked_of(side.record.header) for side in sides) - len(sides) * sum(first.values())
+        request.progress.start(total, kept, "fresh trials")
+    lanes = [
+        Lane(
+            cases=_after(side.prepared.cases, used) if looks is None else _fresh(side.prepared.cases, looks),
+            seed=side.record.header.seed,
+            on_trial=side.record.add,
+            remote=side.prepared.remote,
+            done={trial.key for trial in side.record.kept}
+            | _used(side.prepared.cases, used)
+            | (_of_other_shards(side) if looks is None else _first_look(side.prepared.cases)),
+            session=side.session,
+        )
+        for side in sides
+    ]
+    try:
+        await run_lanes(
+            lanes,
+            workers=settings["workers"],
+            stop=stop,
+            sequential=settings["repeat_order"] == "sequential",
+            time_budget=time_budget,
+            blocking=sides[0].prepared.blocking if len(sides) == 1 else None,
+        )
+    finally:
+        request.progress.stop()
+
+
+def _first_look(cases: Sequence[PlannedCase]) -> set[tuple[str, int]]:
+    return {(case.spec.id, repetition) for case in cases for repetition in range(1, case.asked + 1)}
+
+
+def _fresh(cases: Sequence[PlannedCase], looks: TwoLooks) -> Sequence[PlannedCase]:
+    """The cases that are run again, asked for all trials that they have by now; only the fresh ones are left to do."""
+    return [
+        msgspec.structs.replace(case, asked=case.asked + fresh)
+        for case in cases
+        if (fresh := looks.fresh_trials(case.spec.id))
+    ]
 
 
 def _after(cases: Sequence[PlannedCase], used: int) -> Sequence[PlannedCase]:

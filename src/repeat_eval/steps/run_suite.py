@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from repeat_eval.errors import UserError
 from repeat_eval.execution.plan import describe_target, fingerprint_targets, plan_cases
 from repeat_eval.records.fingerprints import trial_seed
 from repeat_eval.records.revision import commit_of
@@ -30,14 +31,23 @@ from repeat_eval.version import __version__
 if TYPE_CHECKING:
     from repeat_eval.targets.function_target import FunctionTarget
 
+IN_PROCESS = "a function of this process"
 
-def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: FunctionTarget | None = None) -> Finished:
+
+def run_suite(
+    request: Request,
+    *,
+    spec: SuiteSpec | None = None,
+    function: FunctionTarget | None = None,
+    base_function: FunctionTarget | None = None,
+) -> Finished:
     """Run a suite as requested, alone or beside base.
 
     Args:
         request: what is asked for.
         spec: the suite, if it is loaded already.
         function: a target that is in this process already; it stands for the suite's.
+        base_function: such a target of base, run beside head.
 
     Raises:
         UserError: suite, settings, target, base or output folder are wrong; nothing was run.
@@ -52,7 +62,7 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
         checkout = None
         if request.base_dir is not None or request.base_ref is not None:
             checkout = stack.enter_context(base_checkout(request, spec.folder))
-        elif request.base_target is not None:
+        elif request.base_target is not None or base_function is not None:
             checkout = Checkout(root_of(spec.folder), spec.folder, commit_of(spec.folder))
         base_suite = None if checkout is None else suite_of_base(spec, checkout, request.say)
         if request.settings_from == "base":
@@ -64,15 +74,17 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
             header = request.fresh_trials.chosen(header)
             cases = _planned(cases, header)
         if request.shard is not None:
-            from repeat_eval.steps.shards import shard_of
+            from repeat_eval.steps.shards import with_shard
 
-            shard = shard_of(request, header.cases, repeats=header.repeats)
-            header = msgspec.structs.replace(header, shard=shard)
+            header = with_shard(header, request)
         written = None if base_suite is None else _as_base_wrote_it(base_suite, request)
+        header, settings = _looking_twice(header, settings, cases, request, beside=checkout is not None)
         base = base_from_files(request, header.suite)
         loading = load_reports_meanwhile()
         head = SidePlan(spec=spec, cases=cases, settings=settings, header=header, function=function)
-        base_plan = None if checkout is None else _base_plan(head, checkout, request, base_suite, written)
+        base_plan = None
+        if checkout is not None:
+            base_plan = _base_plan(head, checkout, request, base_suite, written, function=base_function)
         finished = run_sides(head, base_plan, request)
         loading.join()
     if finished.base_run is not None:
@@ -90,8 +102,33 @@ def run_suite(request: Request, *, spec: SuiteSpec | None = None, function: Func
     return Finished(report, finished.recording)
 
 
+def _looking_twice(
+    header: RunHeader, settings: ResolvedSettings, cases: Sequence[CaseSpec], request: Request, *, beside: bool
+) -> tuple[RunHeader, ResolvedSettings]:
+    """Header and settings of a run that takes two looks, if it does, and a line about what that can cost."""
+    if request.fresh_trials is not None or (not beside and settings.source("second_look") == "default"):
+        return header, settings
+    from repeat_eval.steps.second_look import chosen, most_said, shown_settings, tell, why_fixed, with_looks
+
+    looks = chosen(settings, cases, shard=request.shard is not None) if beside else None
+    if looks is None:
+        why = why_fixed(settings, None if not beside else len(cases))
+        if why is not None:
+            request.say(why)
+        return header, settings
+    header, settings = with_looks(header, looks, cases), shown_settings(settings, looks)
+    tell(request, most_said(header, settings))
+    return header, settings
+
+
 def _base_plan(
-    head: SidePlan, checkout: Checkout, request: Request, base_suite: SuiteSpec | None, written: RunHeader | None
+    head: SidePlan,
+    checkout: Checkout,
+    request: Request,
+    base_suite: SuiteSpec | None,
+    written: RunHeader | None,
+    *,
+    function: FunctionTarget | None,
 ) -> SidePlan:
     """Base runs head's suite with base's code. Its trials have other seeds, so that the sides are independent.
 
@@ -99,7 +136,7 @@ def _base_plan(
     """
     base = msgspec.structs.replace(head.spec, folder=checkout.folder)
     cases = head.cases
-    if request.target is None and request.base_target is None:
+    if request.target is None and request.base_target is None and function is None:
         if base_suite is not None:
             base, cases = with_models_of(base, cases, base_suite)
         elif head.spec.path is not None and head.function is None and asks_models(base, cases):
@@ -110,22 +147,30 @@ def _base_plan(
         head.header,
         commit=checkout.commit,
         seed=trial_seed(head.header.seed, "base", 0) >> 4,
-        target=describe_target(base.target),
-        target_fingerprint=fingerprint_targets(base, cases),
+        target=IN_PROCESS if function is not None else describe_target(base.target),
+        target_fingerprint=None if function is not None else fingerprint_targets(base, cases),
     )
     if base_header.shard:
-        base_header = msgspec.structs.replace(
-            base_header, shard=msgspec.structs.replace(base_header.shard, base_written=written)
-        )
-    root = None if request.base_target is not None else checkout.root
-    return SidePlan(spec=base, cases=cases, settings=head.settings, header=base_header, root=root)
+        from repeat_eval.steps.shards import with_base_written
+
+        base_header = with_base_written(base_header, written)
+    root = None if request.base_target is not None or function is not None else checkout.root
+    return SidePlan(spec=base, cases=cases, settings=head.settings, header=base_header, function=function, root=root)
 
 
 def _as_base_wrote_it(base_suite: SuiteSpec, request: Request) -> RunHeader:
     """What base's own suite asks for, under the same options, so that only what the files say differs."""
     layers = resolve(("option", request.options), ("variable", request.variables), ("suite", base_suite.settings))
     cases = select(base_suite.cases, request.cases, request.tags)
-    return _header(base_suite, cases, layers, request, in_process=False)
+    header = _header(base_suite, cases, layers, request, in_process=False)
+    if request.fresh_trials is not None or request.shard is not None:
+        return header
+    from repeat_eval.steps.second_look import chosen, with_looks
+
+    with contextlib.suppress(UserError):
+        looks = chosen(layers, cases)
+        return header if looks is None else with_looks(header, looks, cases)
+    return header
 
 
 def _planned(cases: Sequence[CaseSpec], header: RunHeader) -> tuple[CaseSpec, ...]:
@@ -153,7 +198,7 @@ def _header(
         settings={**rules_of(settings).as_settings(), **_judge_settings(settings)},
         seed=settings["seed"],
         target_fingerprint=None if in_process else fingerprint_targets(spec, cases),
-        target="a function of this process" if in_process else describe_target(spec.target),
+        target=IN_PROCESS if in_process else describe_target(spec.target),
         tool_version=__version__,
         started=now(),
         warnings=tuple(warnings),

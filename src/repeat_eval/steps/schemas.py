@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from repeat_eval.analysis.evaluator_model import EvaluatorReliability
 from repeat_eval.analysis.report import Report
 from repeat_eval.records.run import RunFooter, RunHeader
 from repeat_eval.records.stored import Store
@@ -21,8 +22,13 @@ class _FooterLine(msgspec.Struct):
 
 
 def schema_of(what: str) -> dict[str, Any]:
-    """The JSON Schema of `suite`, `run` (one line of a run file), `report` or `store`; KeyError for anything else."""
-    return {"suite": _suite, "run": _run, "report": _report, "store": _store}[what]()
+    """The JSON Schema of `suite`, `run` (one line of a run file), `report`, `store` or `judge-reliability`.
+
+    Raises:
+        KeyError: anything else.
+    """
+    makers = {"suite": _suite, "run": _run, "report": _report, "store": _store, "judge-reliability": _reliability}
+    return makers[what]()
 
 
 def _suite() -> dict[str, Any]:
@@ -76,3 +82,9 @@ def _report() -> dict[str, Any]:
 def _store() -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components([Store], ref_template="#/$defs/{name}")
     return {"$schema": DIALECT, "title": "repeat-eval store: the runs of one suite", **schemas[0], "$defs": components}
+
+
+def _reliability() -> dict[str, Any]:
+    schemas, components = msgspec.json.schema_components([EvaluatorReliability], ref_template="#/$defs/{name}")
+    title = "what repeat-eval found about evaluators"
+    return {"$schema": DIALECT, "title": title, **schemas[0], "$defs": components}

@@ -9,7 +9,7 @@ import msgspec
 
 from repeat_eval.errors import ExitCode, Problem, UserError
 from repeat_eval.execution.shards import shard_of_command, shard_of_suite
-from repeat_eval.records.run import CasePlan, Shard
+from repeat_eval.records.run import RunHeader
 from repeat_eval.records.stored import MAX_BYTES, decode, looks_like_store, run_of_stored
 from repeat_eval.records.trial import Trial
 from repeat_eval.steps.bases import run_from
@@ -24,11 +24,8 @@ class ShardDone(msgspec.Struct, frozen=True):
     exit_code: ExitCode
 
 
-def shard_of(request: Request, plans: Sequence[CasePlan] | None, *, repeats: int) -> Shard:
-    """The shard that is asked for.
-
-    Args:
-        request: names the shard. plans: the cases of a suite; None for a command. repeats: how often a command is run.
+def with_shard(header: RunHeader, request: Request) -> RunHeader:
+    """The header of the whole run as that of the shard that is asked for.
 
     Raises:
         UserError: base is read from a file, which a shard has no use for, or the file with durations cannot be read.
@@ -37,14 +34,24 @@ def shard_of(request: Request, plans: Sequence[CasePlan] | None, *, repeats: int
     if request.base:
         raise UserError("a shard judges nothing, so it needs no base from a file; give --base to `repeat-eval merge`")
     index, of = request.shard
-    if plans is None:
+    if header.source == "command":
         if request.durations is not None:
             raise UserError("--durations does nothing with --command: each repetition is one unit")
-        shard = shard_of_command(repeats, index, of)
+        shard = shard_of_command(header.repeats, index, of)
     else:
         durations = None if request.durations is None else past_durations(request.durations)
-        shard = shard_of_suite(plans, index, of, durations)
-    return msgspec.structs.replace(shard, base_missing=request.base_missing)
+        shard = shard_of_suite(header.cases, index, of, durations)
+    shard = msgspec.structs.replace(shard, base_missing=request.base_missing)
+    return msgspec.structs.replace(header, shard=shard)
+
+
+def with_base_written(base: RunHeader, written: RunHeader | None) -> RunHeader:
+    """The header of a shard's base, with what base's own suite asks for, less what is not the same on every machine."""
+    if not base.shard or written is None:
+        return base
+    plans = tuple(msgspec.structs.replace(plan, file=None, line=None) for plan in written.cases)
+    written = msgspec.structs.replace(written, cases=plans, started=None, warnings=())
+    return msgspec.structs.replace(base, shard=msgspec.structs.replace(base.shard, base_written=written))
 
 
 def past_durations(path: Path) -> Mapping[str, float]:

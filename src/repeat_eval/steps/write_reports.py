@@ -10,10 +10,15 @@ from repeat_eval.records.trial import Trial
 from repeat_eval.reports import registry
 from repeat_eval.steps.files import make_output_folder
 from repeat_eval.steps.request import Request
+from repeat_eval.steps.trial_details import base_trials
 
 
 def write_reports(report: Report, request: Request, *, trials: Sequence[Trial] | None = None) -> list[Path]:
-    """Render and write report.json, junit.xml, summary.md and comment.md; nothing when there is no output folder.
+    """Render and write every report; nothing when there is no output folder.
+
+    Args:
+        report: what is rendered. request: where to, and which.
+        trials: head's trials, for junit.xml and report.html. Base's are read from their file where that is known.
 
     Raises:
         UserError: the folder cannot be written.
@@ -25,6 +30,8 @@ def write_reports(report: Report, request: Request, *, trials: Sequence[Trial] |
         report,
         request.out,
         trials=trials,
+        base_trials=base_trials(report, request) if request.html and trials is not None else (),
+        names=[name for name in registry.REPORT_FILES if request.html or name != registry.HTML],
         junit_strict=request.junit_strict,
         badges=request.badge,
         reproduce=reproduce(report, request),

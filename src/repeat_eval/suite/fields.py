@@ -123,6 +123,13 @@ def _switch(value: Any) -> bool:
     return word in (True, "true")
 
 
+def _second_look(value: Any) -> str:
+    # Imported where used: most runs say nothing about it, and it brings the statistics along.
+    from repeat_eval.suite.second_look import parse_second_look, written
+
+    return written(parse_second_look(value))
+
+
 def _rate_limit(value: Any) -> str:
     if not isinstance(value, str) or not _RATE.match(value.strip()):
         raise ValueError(f"must be a rate such as 60/min, 5/s or 1000/h; found {found(value)}")
@@ -172,6 +179,11 @@ Money = Annotated[float, BeforeValidator(_money, json_schema_input_type=_Amount)
 Alpha = Annotated[str, BeforeValidator(_alpha)]
 Points = Annotated[float, BeforeValidator(_points)]
 Switch = Annotated[bool, BeforeValidator(_switch)]
+_SecondLookWritten = (
+    Literal["off", "3+10", "3+20", "5+20", "both"]
+    | dict[Literal["first", "fresh", "cut", "alarm", "cap"], _Amount | Literal[0]]
+)
+SecondLook = Annotated[str, BeforeValidator(_second_look, json_schema_input_type=_SecondLookWritten)]
 FolderName = Annotated[str, BeforeValidator(_folder_name)]
 RateLimit = Annotated[str, BeforeValidator(_rate_limit)]
 CaseId = Annotated[str, BeforeValidator(case_id, json_schema_input_type=str | float)]

@@ -108,6 +108,16 @@ def parse_second_look(value: Any) -> SecondLookChoice:
     return SecondLookChoice(**values)
 
 
+def written(choice: SecondLookChoice) -> str:
+    """The choice in the shortest way in which it may be written: a word, or the keys that differ from `3+20`."""
+    word = next((word for word, meant in WORDS.items() if meant == choice), None)
+    if word is not None:
+        return word
+    usual = WORDS["3+20"]
+    values = ((key, getattr(choice, key)) for key in _KEYS)
+    return ", ".join([f"{key}: {value:g}" for key, value in values if value != getattr(usual, key)])
+
+
 def impossible(choice: SecondLookChoice, alpha: str) -> str | None:
     """Why two looks could never find a fallen case, with the number that would work; None if they could.
 

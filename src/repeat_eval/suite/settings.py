@@ -58,6 +58,11 @@ class Settings(BaseModel):
         description="Further looks at one commit that alpha is kept back for, 0 to 2 (default 0; in the action 2 on pull "
         "requests where base runs beside head).",
     )
+    second_look: fields.SecondLook | None = Field(
+        None,
+        description="Two looks where base runs beside head: 3+20 (default from 6 cases on where no repeats are set), "
+        "3+10, 5+20, both (improvements too), off, or first, fresh, cut, alarm, cap.",
+    )
     workers: fields.Workers | None = Field(None, description="Trials in flight at once (default 4).")
     seed: fields.Seed | None = Field(None, description="Seed of everything random (default 0).")
     timeout: fields.Seconds | None = Field(None, description="Seconds a trial may take (default 120).")
@@ -74,7 +79,8 @@ class Settings(BaseModel):
     interpreter: str | None = Field(None, description="Python interpreter for Python targets and checks.")
     cassettes: fields.FolderName | None = Field(None, description="Folder of recorded responses (default: none).")
     cassette_mode: Literal["auto", "record", "replay", "off"] | None = Field(
-        None, description="What is done with recordings (default auto for model calls where a folder is named, else off)."
+        None,
+        description="What is done with recordings (default auto for model calls where a folder is named, else off).",
     )
     judge: JudgeLayer | None = Field(None, description="Who grades `judge` checks; from outside judge.KEY=VALUE.")
 
