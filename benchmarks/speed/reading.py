@@ -46,7 +46,7 @@ def reading(bench: Bench) -> Iterable[Figure]:
         "ten": program("count_results", "collect", *files),
         "csv": program("count_results", "collect", bench.folder / f"csv-{rows}-1"),
     }
-    few = max(1, bench.rounds // 2)
+    few = max(1, bench.rounds // 4)
     samples = interleave(large, rounds=few, folder=bench.folder)
     yield whole(f"ten such files as {_FILES} repetitions", samples["ten"])
     yield _beyond(samples["ten"], start, None, f"ten such files as {_FILES} repetitions, memory")

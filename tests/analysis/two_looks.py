@@ -29,9 +29,7 @@ def healthy(number: int) -> dict[str, tuple[str, str]]:
     return {f"healthy {place}": ("P" * 23, "P" * 23) for place in range(number)}
 
 
-def two_sides(
-    cases: Mapping[str, tuple[str, str]], looks: SecondLookSettings = LOOKS, **run: Any
-) -> tuple[Run, Run]:
+def two_sides(cases: Mapping[str, tuple[str, str]], looks: SecondLookSettings = LOOKS, **run: Any) -> tuple[Run, Run]:
     """Base and head from the letters of both; of the fresh ones only what the first look asks for is kept."""
     sides = [run_of({case: pair[side] for case, pair in cases.items() if pair[side]}, **run) for side in (0, 1)]
     marked = [_marked(side, TwoLooks.of(looks), looks.n1) for side in sides]

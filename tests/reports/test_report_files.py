@@ -46,14 +46,15 @@ def test_a_very_long_name_still_has_a_temporary_file(tmp_path: Path) -> None:
     assert (tmp_path / ("x" * 250)).exists()
 
 
-def test_a_run_writes_report_junit_summary_and_comment(tmp_path: Path) -> None:
+def test_a_run_writes_every_report(tmp_path: Path) -> None:
     written = write_reports(examples.small(), tmp_path / "new" / "out")
-    assert [path.name for path in written] == ["report.json", "junit.xml", "summary.md", "comment.md"]
+    assert [path.name for path in written] == ["report.json", "junit.xml", "summary.md", "comment.md", "report.html"]
     assert [path.name for path in written] == list(REPORT_FILES)
     assert json_report.read(written[0]) == examples.small()
     assert written[1].read_bytes().startswith(b"<?xml version='1.0' encoding='UTF-8'?>\n<testsuite ")
     assert written[2].read_text(encoding="utf-8").startswith("### ❌ Failed")
     assert written[3].read_text(encoding="utf-8").startswith("### ❌ Failed: 2 of 6 cases below threshold")
+    assert written[4].read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def test_only_the_files_that_are_asked_for_are_written(tmp_path: Path) -> None:
@@ -61,7 +62,7 @@ def test_only_the_files_that_are_asked_for_are_written(tmp_path: Path) -> None:
     assert names_in(tmp_path) == ["junit.xml"]
     assert b"evals.item.id" not in (tmp_path / "junit.xml").read_bytes()
     with pytest.raises(UserError, match=r"known are report\.json, junit\.xml, summary\.md"):
-        write_reports(examples.small(), tmp_path, names=["report.html"])
+        write_reports(examples.small(), tmp_path, names=["report.pdf"])
 
 
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:

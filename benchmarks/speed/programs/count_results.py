@@ -1,4 +1,4 @@
-"""Read results files and count what they hold: `read` (the reader), `collect` (a run's trials), `iterparse` (not ours)."""
+"""Count what results files hold: `read` (the reader), `collect` (trials of a run), `iterparse` (nothing of ours)."""
 
 from __future__ import annotations
 

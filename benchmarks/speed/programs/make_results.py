@@ -7,7 +7,10 @@ from pathlib import Path
 
 _TRACE = (
     "def test_capital(question):\n&gt;       assert answer == expected\nE       AssertionError: assert 'I am not sure' "
-    "== 'Paris'\nE         - Paris\nE         + I am not sure\n\nevals/test_capitals.py:12: AssertionError"
+    "== 'Paris'\nE         - Paris\nE         + I am not sure\n\nevals/test_capitals.py:12: AssertionError\n"
+    "------------------------------ Captured stdout call ------------------------------\n"
+    "question: What is the capital of France? Answer with the name of the city and nothing else, please.\n"
+    "answer: I am not sure, it may be Paris or Lyon"
 )
 
 

@@ -25,8 +25,8 @@ OUTPUTS: Mapping[str, str] = {
     "stability": "Share of cases whose trials all agree.",
     "cost": "US dollars spent on head, as far as known.",
     "comparison": "`regressed`, `improved`, `mixed`, `no detectable change` or `not comparable`; empty without a base.",
-    "delta": "Difference of the pass rate against base, from -1 to 1.",
-    "p-value": "Two-sided p-value of that difference.",
+    "delta": "Difference of the pass rate against base, from -1 to 1; after an alarm that of the second look.",
+    "p-value": "Two-sided p-value of that difference; after two looks twice the one-sided p of both.",
     "regressions": "Number of cases that got significantly worse.",
     "base-commit": "The commit that was compared with.",
     "commit": "The commit that was tested.",
@@ -69,10 +69,11 @@ def outputs_of(report: Report, *, report_dir: str, exit_code: int, attempt: int)
         "junit": f"{report_dir}/junit.xml",
     }
     if comparison is not None:
+        looks = comparison.second_look
         values |= {
             "comparison": comparison.verdict,
-            "delta": comparison.delta,
-            "p-value": comparison.p,
+            "delta": comparison.delta if looks is None else looks.headline.delta,
+            "p-value": comparison.p if looks is None else min(1.0, 2.0 * looks.down.p),
             "regressions": sum(case.change in BROKE for case in comparison.cases),
             "base-commit": comparison.base.commit if comparison.base else None,
         }

@@ -94,6 +94,13 @@ def analyse(
     if not run.complete:
         stopped = run.footer.stopped if run.footer else None
         text = f"{_STOPPED[stopped]} after {_done(run, totals)} trials"
+        looks = comparison.second_look if comparison is not None else None
+        calls = looks.calls if looks is not None else None
+        if calls is not None and calls.fresh < calls.asked and totals.trials == totals.asked:
+            why = _STOPPED[stopped].removeprefix("the run stopped because ")
+            text = f"the second look was cut short after {calls.fresh} of {calls.asked} fresh trials: {why}"
+            # One reason, not two, for what was cut.
+            reasons = [reason for reason in reasons if reason.gate != "evidence" or "was cut short" not in reason.text]
         # What another tool ran cannot be gone on with here.
         text += "" if header.source == "results" else "; --resume goes on"
         reasons.insert(0, Reason(gate="evidence", verdict="incomplete", text=text))

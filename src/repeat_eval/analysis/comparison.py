@@ -12,6 +12,7 @@ import msgspec
 from repeat_eval.analysis.comparison_cases import compare_cases
 from repeat_eval.analysis.comparison_text import claim
 from repeat_eval.analysis.decision import decide
+from repeat_eval.analysis.first_look import first_look_of, same_looks
 from repeat_eval.analysis.gate_changes import gate_changes
 from repeat_eval.analysis.latency import cost_change, duration_change, error_change
 from repeat_eval.analysis.report import BaseSource, CaseReport, Comparison, Interval, NewCases, Side, SideOfCase
@@ -33,19 +34,24 @@ PASS_HAT_KS = (2, 3, 5)
 
 
 def compare_runs(base: Run, head: Run, rules: Rules, *, source: BaseSource | None = None) -> Comparison:
-    """Compare two runs.
+    """Compare two runs; by both looks where they looked twice together.
 
     Args:
         base: the run compared against. head: the run under test.
         rules: head's rules; both sides are judged by them.
         source: where base comes from.
     """
-    by_case = trials_by_case(head.trials)
-    plans = {plan.id: plan for plan in plans_of(head, by_case)}
+    first_base, first_head = first_look_of(base), first_look_of(head)
+    by_case = trials_by_case(first_head.trials)
+    plans = {plan.id: plan for plan in plans_of(first_head, by_case)}
     # A side is made of counts; head without a report is taken as base is.
-    return compare_sides(
-        side_of_base(base, rules, plans), side_of_base(head, rules, plans), rules, source=source, plans=plans
-    )
+    one, other = (side_of_base(run, rules, plans) for run in (first_base, first_head))
+    comparison = compare_sides(one, other, rules, source=source, plans=plans)
+    if comparison.verdict != "not comparable" and same_looks(base.header, head.header):
+        from repeat_eval.analysis.looked_twice import decided_by_looks
+
+        comparison, _ = decided_by_looks(base, head, comparison, rules)
+    return comparison
 
 
 def compare_with_report(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from repeat_eval.analysis.first_look import first_trials
 from repeat_eval.analysis.report import CaseReport, HistoryPoint, Report
 from repeat_eval.analysis.sides import means_of, trials_by_case
 from repeat_eval.records.run import CasePlan, RunHeader
@@ -28,7 +29,8 @@ def stored_run(
     Raises:
         msgspec.ValidationError: a count is beyond what a store file may hold, or a time or commit is none.
     """
-    by_case = trials_by_case(trials)
+    # Fresh trials are those of suspects: they would bend what is kept.
+    by_case = trials_by_case(first_trials(header, trials))
     plans = {plan.id: plan for plan in header.cases}
     stored = StoredRun(
         suite=report.suite,

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import msgspec
-from msgspec import UnsetType
 
 from repeat_eval.analysis.comparison import compare_with_report
 from repeat_eval.analysis.comparison_gates import excuses, gate_warnings
 from repeat_eval.analysis.comparison_text import base_warnings
-from repeat_eval.analysis.first_look import first_look_of, fresh_trials, same_looks, too_many_errors
+from repeat_eval.analysis.first_look import first_look_of, fresh_trials, same_looks
 from repeat_eval.analysis.gate_changes import gate_changes
 from repeat_eval.analysis.report import BaseSource, CaseReport, Comparison, Reason
 from repeat_eval.analysis.rules import Rules
-from repeat_eval.analysis.sides import plans_of
 from repeat_eval.analysis.suite_figures import Excuses
 from repeat_eval.analysis.warnings import fresh_from_cache
 from repeat_eval.records.run import Run, RunHeader
@@ -67,10 +65,10 @@ def compared_with(
     )
     lacking: tuple[Reason, ...] = ()
     if comparison.verdict != "not comparable" and (stored is not None or same_looks(against.header, head.header)):
-        comparison, lacking = _looked_twice(base, head, comparison, rules, stored)
-        if comparison.second_look is not None:
-            from repeat_eval.analysis.looked_twice import judged_by_looks
+        from repeat_eval.analysis.looked_twice import decided_by_looks, judged_by_looks
 
+        comparison, lacking = decided_by_looks(base, head, comparison, rules, stored=stored)
+        if comparison.second_look is not None:
             cases = judged_by_looks(cases, comparison, comparison.second_look)
     if written is not None and comparison.verdict != "not comparable":
         comparison = msgspec.structs.replace(comparison, gate_changes=gate_changes(written, head.header))
@@ -84,36 +82,3 @@ def compared_with(
         ),
     ]
     return Joined(comparison, cases, excuses(side, cases, comparison, rules), tuple(warnings), lacking)
-
-
-def _looked_twice(
-    base: Run | None, head: Run, comparison: Comparison, rules: Rules, stored: Run | None
-) -> tuple[Comparison, tuple[Reason, ...]]:
-    """The comparison decided by both looks, and what is missing for that."""
-    from repeat_eval.analysis.looked_twice import with_looks
-    from repeat_eval.analysis.second_look import StoredBase, look_twice
-
-    looks = head.header.second_look
-    if isinstance(looks, UnsetType):
-        return comparison, ()
-    counts = None
-    if stored is not None:
-        # A case that asked for something else when it was stored says nothing about this one.
-        left_out = frozenset(comparison.changed)
-        kept = {case.id: (case.base.passed, case.base.verdicts) for case in comparison.cases if case.id not in left_out}
-        counts = StoredBase(commit=stored.header.commit or "", counts=kept)
-    found = look_twice(
-        base,
-        head,
-        looks.settings(float(rules.spent_alpha)),
-        alpha=rules.spent_alpha_text,
-        count_as_failed=rules.count_as_failed,
-        stored=counts,
-    )
-    if found is None:
-        text = "fewer than 6 cases have verdicts on both sides in the first look: too few to look twice"
-        return comparison, (Reason(gate="evidence", verdict="incomplete", text=text),)
-    plans = {plan.id: plan for plan in plans_of(head, {})}
-    errors = too_many_errors(head, rules)
-    lacking = (Reason(gate="max-error-rate", verdict="incomplete", text=errors),) if errors else ()
-    return with_looks(comparison, found, plans, rules), lacking

@@ -11,14 +11,18 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec import UnsetType
 
 from repeat_eval.analysis.case_verdicts import Counts, judge
 from repeat_eval.analysis.comparison_cases import WATCH_P, was_below
-from repeat_eval.analysis.report import CaseChange, CaseComparison, CaseReport, Comparison, SideOfCase
+from repeat_eval.analysis.first_look import too_many_errors
+from repeat_eval.analysis.report import CaseChange, CaseComparison, CaseReport, Comparison, Reason, SideOfCase
 from repeat_eval.analysis.rules import Rules, exact
+from repeat_eval.analysis.second_look import StoredBase, look_twice
 from repeat_eval.analysis.second_look_claims import claim_of_looks
 from repeat_eval.analysis.second_look_model import LookCounts, ReRunCase, SecondLook
-from repeat_eval.records.run import CasePlan
+from repeat_eval.analysis.sides import plans_of
+from repeat_eval.records.run import CasePlan, Run
 from repeat_eval.statistics import gates
 from repeat_eval.statistics.gates import DECIMALS
 from repeat_eval.statistics.low_rule import FIXED_REPEATS
@@ -27,6 +31,41 @@ from repeat_eval.statistics.second_look_planning import largest_rejecting
 
 WATCHED = 3
 """Most cases on the watch list: the surest of those that the fresh trials nearly confirm."""
+
+
+def decided_by_looks(
+    base: Run | None, head: Run, comparison: Comparison, rules: Rules, *, stored: Run | None = None
+) -> tuple[Comparison, tuple[Reason, ...]]:
+    """The comparison of the first looks, decided by both looks, and what is missing for that.
+
+    Args:
+        base, head: the runs with all their trials. comparison: of their first looks, comparable. rules: head's.
+        stored: the run whose counts are base's first look, where it was stored.
+    """
+    looks = head.header.second_look
+    if isinstance(looks, UnsetType):
+        return comparison, ()
+    counts = None
+    if stored is not None:
+        # A case that asked for something else when it was stored says nothing about this one.
+        left_out = frozenset(comparison.changed)
+        kept = {case.id: (case.base.passed, case.base.verdicts) for case in comparison.cases if case.id not in left_out}
+        counts = StoredBase(commit=stored.header.commit or "", counts=kept)
+    found = look_twice(
+        base,
+        head,
+        looks.settings(float(rules.spent_alpha)),
+        alpha=rules.spent_alpha_text,
+        count_as_failed=rules.count_as_failed,
+        stored=counts,
+    )
+    if found is None:
+        text = "fewer than 6 cases have verdicts on both sides in the first look: too few to look twice"
+        return comparison, (Reason(gate="evidence", verdict="incomplete", text=text),)
+    plans = {plan.id: plan for plan in plans_of(head, {})}
+    errors = too_many_errors(head, rules)
+    lacking = (Reason(gate="max-error-rate", verdict="incomplete", text=errors),) if errors else ()
+    return with_looks(comparison, found, plans, rules), lacking
 
 
 def with_looks(comparison: Comparison, found: SecondLook, plans: Mapping[str, CasePlan], rules: Rules) -> Comparison:

@@ -21,10 +21,11 @@ BySize = Callable[[float], tuple[SuiteVerdict, str]]
 def claim_of_looks(comparison: Comparison, found: SecondLook) -> str:
     """What both looks claim."""
     parts = []
-    if found.down.changed and not told_by_case(found):
-        parts.append(f"{whom(found)} got worse{_by(fall_of(found))}")
     if found.confirmed:
         parts.append(f"{count(len(found.confirmed), 'case')} got worse")
+    # Named cases say more than "the re-run cases together", which they are a part of.
+    if found.down.changed and (found.down.claim == "suite" or not parts):
+        parts.append(f"{whom(found)} got worse{_by(fall_of(found))}")
     better = sum(case.rejected_up for case in comparison.cases)
     if better:
         parts.append(f"{count(better, 'case')} got better")

@@ -11,6 +11,7 @@ from repeat_eval.analysis.case_figures import MAX_LETTERS, outcome_letters
 from repeat_eval.analysis.case_verdicts import Counts, judge
 from repeat_eval.analysis.report import CaseReport, SideOfCase
 from repeat_eval.analysis.rules import Rules
+from repeat_eval.records.command_trials import trials_a_run
 from repeat_eval.records.run import CasePlan, Run, RunHeader
 from repeat_eval.records.trial import Trial
 from repeat_eval.statistics import intervals
@@ -68,10 +69,15 @@ def _once(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def plans_of(run: Run, by_case: Mapping[str, object]) -> tuple[CasePlan, ...]:
-    """What was asked of each case, each once; where the header names no cases, those that have trials."""
+    """What was asked of each case, each once; where the header names no cases, those that have trials.
+
+    A run of a command may hold several trials of a case, and then each of its runs was asked for as many.
+    """
     if run.header.cases:
         return tuple({plan.id: plan for plan in reversed(run.header.cases)}.values())[::-1]
-    return tuple(CasePlan(id=case, asked=run.header.repeats) for case in by_case)
+    repeats = run.header.repeats
+    each = trials_a_run(run.trials, repeats) if run.header.source == "command" else {}
+    return tuple(CasePlan(id=case, asked=repeats * each.get(case, 1)) for case in by_case)
 
 
 def side_of_base(run: Run, rules: Rules, plans: Mapping[str, CasePlan]) -> OneSide:

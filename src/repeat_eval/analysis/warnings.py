@@ -95,8 +95,8 @@ def fresh_from_cache(sides: Iterable[tuple[str, Sequence[Trial]]]) -> list[str]:
     """
     cached = [(name, sum(trial.cached is True for trial in trials), len(trials)) for name, trials in sides]
     return [
-        f"second look: {count} of {asked} fresh trials of {name} were answered by a cache or a recording; what was seen "
-        "before confirms nothing"
+        f"second look: {count} of {asked} fresh trials of {name} were answered by a cache or a recording; what was "
+        "seen before confirms nothing"
         for name, count, asked in cached
         if count
     ]

@@ -72,13 +72,15 @@ def what_changed(before: Asked, now: Asked, *, part: str) -> str:
     """Which parts of a request differ from the recorded one, in words; the prompts of a judge are its rubric."""
     changed = [name for name in ("model", "url") if getattr(before, name) != getattr(now, name)]
     changed += [name for name in PARTS_OF_A_REQUEST if before.hashes.get(name) != now.hashes.get(name)]
-    names = {} if part == "target" else {"system prompt": "rubric", "messages": "rubric or what is judged"}
+    names = {} if part == "target" else {"system prompt": "rubric", "messages": "output (or what else is judged)"}
     words = [names.get(name, name) for name in changed]
     return " and ".join(words) if words else "request"
 
 
 def _text_of(message: dict[str, Any]) -> str | None:
     content = message.get("content")
+    if isinstance(content, dict):  # values that a judge is shown
+        content = content.get("output")
     return content.strip() if isinstance(content, str) and content.strip() else None
 
 

@@ -128,6 +128,7 @@ class Cleaner:
 
     def request(self, request: ModelRequest) -> ModelRequest:
         """The request without secrets; what its recording's fingerprint is made of."""
+        request = request.in_values()
         settings = {name: value for name, value in request.settings.items() if not _HEADERS.search(name)}
         url = None if request.url is None else self.url(request.url)
         if url != request.url or settings != request.settings:

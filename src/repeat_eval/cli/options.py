@@ -132,7 +132,9 @@ FORMAT = option(
 )
 
 SCORER = option(
-    "--scorer", metavar="NAME", help="The scorer of an Inspect log that decides, instead of its headline's."
+    "--scorer",
+    metavar="NAME",
+    help="What decides instead of the file's own choice: a scorer of an Inspect log, METRIC,FILTER of lm-eval samples.",
 )
 
 FILE_OPTIONS = (

@@ -15,7 +15,6 @@ from repeat_eval.suite.spec import CaseSpec, ConfiguredCheck
 from repeat_eval.targets.base import Call
 
 if TYPE_CHECKING:
-    from repeat_eval.models.call import AskModel
     from repeat_eval.models.provider import Asker
     from repeat_eval.suite.checks.judge import Panel
 
@@ -118,6 +117,8 @@ class _Desk:
                 "openai:gpt-5-mini, or give one with --set judge.model=…"
             )
         asks = [self._asker(str(one.model), one.url, one.api_key_env, embedding=False) for one in panel.graders]
+        for ask, grader in zip(asks, panel.graders, strict=True):
+            ask.check_settings(grader.settings)
         return lambda observation: judge(asks, panel, configured.name, observation)
 
     def _comparison(self, case: CaseSpec, configured: ConfiguredCheck) -> Callable[[Observation], Any]:
@@ -132,7 +133,7 @@ class _Desk:
         ask = self._asker(check.model, check.url, check.api_key_env, embedding=True)
         return lambda observation: compare(ask, check, configured.name, observation)
 
-    def _asker(self, model: str, url: str | None, api_key_env: str | None, *, embedding: bool) -> AskModel:
+    def _asker(self, model: str, url: str | None, api_key_env: str | None, *, embedding: bool) -> Asker:
         key = (model, url, api_key_env, embedding)
         if key not in self.askers:
             self.askers[key] = self._make_ask(model, url, api_key_env, embedding=embedding)

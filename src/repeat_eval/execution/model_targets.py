@@ -61,7 +61,8 @@ class ModelTargets:
             asking = self._asking(written, timeout, retries, retry_on)
             return ModelTarget(written, asking, folder=workshop.spec.folder, pool=pool)
         except UserError as error:
-            raise UserError([place_of(spec, one.message, ("model", "name")) for one in error.problems]) from None
+            key = "settings" if isinstance(error, _SettingsRefused) else "name"
+            raise UserError([place_of(spec, one.message, ("model", key)) for one in error.problems]) from None
         except ValueError as error:
             key = "prompt" if written.system is None or "placeholder" in str(error) else "system"
             raise UserError(place_of(spec, str(error), ("model", key))) from None
@@ -79,7 +80,7 @@ class ModelTargets:
             return _offline(written.name, workshop)
         from repeat_eval.models.provider import make_ask
 
-        return make_ask(
+        asker = make_ask(
             written.name,
             url=written.url,
             api_key_env=written.api_key_env,
@@ -92,6 +93,15 @@ class ModelTargets:
             seed=workshop.settings["seed"],
             wrap=workshop.wrap,
         )
+        try:
+            asker.check_settings(written.settings)
+        except UserError as error:
+            raise _SettingsRefused(error.problems) from None
+        return asker
+
+
+class _SettingsRefused(UserError):
+    """The model is right, and its settings are not."""
 
 
 def _offline(name: str, workshop: Workshop) -> Asking:

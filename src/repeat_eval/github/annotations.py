@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 from repeat_eval.analysis.report import CaseReport, Report
-from repeat_eval.reports import wording
+from repeat_eval.analysis.second_look_model import ReRunCase
+from repeat_eval.reports import second_look_text, wording
 from repeat_eval.reports.escape import cut_middle, terminal
 
 Level = Literal["failure", "warning", "notice"]
@@ -79,10 +80,11 @@ def annotations_of(report: Report, root: Path, *, limit: int = MOST_ANNOTATIONS)
 
 def _told(report: Report) -> Iterator[tuple[CaseReport, str, str, Level]]:
     reasons = wording.reasons_by_case(report)
+    rerun = wording.rerun_cases(report)
     blocking = wording.failing_cases(report)
     for case in blocking:
         what = "no verdict" if case.verdict == "incomplete" else "failed"
-        yield case, _title(case, what), _message(reasons.get(case.id, case.text), case), "failure"
+        yield case, _title(case, what), _message(reasons.get(case.id, case.text), case, rerun.get(case.id)), "failure"
     left = {case.id: case for case in report.case_reports}
     for case in blocking:
         left.pop(case.id, None)
@@ -90,16 +92,18 @@ def _told(report: Report) -> Iterator[tuple[CaseReport, str, str, Level]]:
         if compared.change in ("regressed", "newly broken") and compared.id in left:
             case, base, head = left[compared.id], compared.base, compared.head
             fell = f"{base.passed} of {base.verdicts} passed on base, {head.passed} of {head.verdicts} here"
-            yield case, _title(case, "worse than base"), _message(fell, case), "warning"
+            suspect = rerun.get(compared.id)
+            told = fell if suspect is None else second_look_text.both(suspect)
+            yield case, _title(case, "worse than base"), _message(told, case, suspect), "warning"
 
 
 def _title(case: CaseReport, what: str) -> str:
     return f"{cut_middle(terminal(case.id), TITLE_LIMIT)}: {what}"
 
 
-def _message(reason: str, case: CaseReport) -> str:
+def _message(reason: str, case: CaseReport, suspect: ReRunCase | None) -> str:
     text = terminal(reason, MESSAGE_LIMIT // 2)
-    evidence = wording.evidence(case)
+    evidence = wording.evidence(case, suspect)
     if evidence is not None:
         number = f"#{evidence.repetition}: " if evidence.repetition is not None else ""
         likeness = f" ({evidence.likeness})" if evidence.likeness else ""

@@ -22,6 +22,10 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
         settings: temperature, max_tokens, seed and other settings of the model.
         tools: the tools it may call: {"name", "description", "parameters" (JSON Schema)}.
         output_schema: JSON Schema that the answer has to follow; None for free text.
+        shows: what is asked about, as values by their names, where the first message of the user puts them into words.
+            Recordings go by these: a value that is cleaned of secrets, put into words or cut gives other words than
+            the same value put into words and then cleaned.
+        mark: a word in the messages that is made of what they show, so says nothing of its own.
     """
 
     model: str
@@ -30,6 +34,21 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any] = msgspec.field(default_factory=dict)
     tools: tuple[dict[str, Any], ...] = ()
     output_schema: dict[str, Any] | None = None
+    shows: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    mark: str | msgspec.UnsetType = msgspec.UNSET
+
+    def in_values(self) -> ModelRequest:
+        """The request with values where a message puts them into words, and without its mark; itself without such."""
+        if self.shows is msgspec.UNSET:
+            return self
+        mark = self.mark or ""
+        first = next(place for place, one in enumerate(self.messages) if one["role"] == "user")
+        messages = [
+            {**one, "content": one["content"].replace(mark, "MARK")} if mark and place != first else one
+            for place, one in enumerate(self.messages)
+        ]
+        messages[first] = {**messages[first], "content": self.shows}
+        return msgspec.structs.replace(self, messages=tuple(messages), shows=msgspec.UNSET, mark=msgspec.UNSET)
 
     def fingerprint(self) -> str:
         """SHA-256 over the request in one spelling (sorted keys, no blanks): 64 hexadecimal digits."""

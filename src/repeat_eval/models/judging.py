@@ -226,6 +226,11 @@ def _request(panel: Panel, grader: Grader, observation: Observation) -> ModelReq
         calls = [{"name": call.name, "arguments": call.arguments} for call in answer.tool_calls]
         data.append(("tool calls", _text(calls), MAX_OTHER_CHARACTERS))
     data.append(("output", observation.text, MAX_OUTPUT_CHARACTERS))
+    shows = {"input": _plain(observation.input), "output": _plain(answer.output)}
+    if observation.expected is not None:
+        shows["reference"] = _plain(observation.expected)
+    if answer.tool_calls is not None:
+        shows["tool calls"] = [[call.name, _plain(call.arguments)] for call in answer.tool_calls]
     shown = [(name, bounded(clean(text), limit)) for name, text, limit in data]
     # Nobody can write a text that holds its own hash, so nothing in the data can look like the end of it.
     mark = hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:16]
@@ -239,11 +244,18 @@ def _request(panel: Panel, grader: Grader, observation: Observation) -> ModelReq
         ),
         settings=dict(grader.settings),
         output_schema=VERDICT_SCHEMA,
+        shows=shows,
+        mark=mark,
     )
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it: functions of this process may be asked anything, and give anything."""
+    return value if isinstance(value, str) else json.loads(json.dumps(value, default=str))
 
 
 def _message(winners: Sequence[Vote], asked: int, pass_score: float, *, passed: bool) -> str:

@@ -87,6 +87,13 @@ class Provider:
         self._native_schema = bool(profile.get("supports_json_schema_output", False))
         self._kept: OrderedDict[tuple[str, int, str], dict[str, ModelResponse]] = OrderedDict()
 
+    def check_settings(self, settings: Mapping[str, Any]) -> None:
+        """Raise UserError for settings that the model would never be told."""
+        from repeat_eval.models.ignored_settings import refuse_ignored
+
+        if settings:
+            refuse_ignored(self._client, self.name, settings)
+
     async def start(self) -> None:
         """Open the connections' pool; may be called more than once, each time with a `close`."""
         # What the first call needs is loaded now: it would make that trial, and all beside it, look slow.
@@ -181,6 +188,11 @@ class Asker:
         self._provider = provider
         self._ask = ask
         self._retries = retries
+
+    def check_settings(self, settings: Mapping[str, Any]) -> None:
+        """Raise UserError for settings that the model would never be told; nothing where none is asked live."""
+        if isinstance(self._provider, Provider):
+            self._provider.check_settings(settings)
 
     async def start(self) -> None:
         """Get ready."""

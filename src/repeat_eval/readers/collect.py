@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 
 from repeat_eval.errors import Problem, UserError
@@ -18,6 +19,13 @@ from repeat_eval.records.trial import Outcome, Trial, bounded, one_line, sha256_
 _CHUNK = 1 << 20
 _MAX_LISTED = 5
 _MIN_DISTINCT_DURATIONS = 5
+_OTHERS = tuple(
+    name
+    for name in FoundTrial.__struct_fields__
+    if name not in ("case", "outcome", "repetition", "duration", "started")
+)
+_others = attrgetter(*_OTHERS)
+_NO_OTHERS = (None,) * len(_OTHERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +53,7 @@ class Collected:
             errors of kind `harness`; trials that are simply absent are not: they are `asked` minus what is there.
         cases: in order of first appearance.
         asked: trials asked for, per case.
+        declared: trials that the files themselves say were asked for, per case; a case that is not there: none says it.
         missing: evidence that is missing and belongs to no case that is known: a sentence each. If there is any, the
             results are incomplete whatever the trials say.
         warnings: sentences for the user.
@@ -57,6 +66,7 @@ class Collected:
     missing: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     unreadable: tuple[UnreadableFile, ...] = ()
+    declared: Mapping[str, int] = field(default_factory=dict)
 
 
 def natural_order(files: Iterable[Path]) -> list[Path]:
@@ -161,9 +171,12 @@ class _Collection:
                 self._gaps(results, bases)
         most = max(self.highest.values(), default=0)
         # A file may ask for less of one case than of others, so its word goes before what the others have.
-        asked = {
-            case: max(repeats or self.declared.get(case) or most, self.highest.get(case, 0)) for case in self.cases
-        }
+        if repeats is None and not self.declared:
+            asked = dict.fromkeys(self.cases, most)
+        else:
+            asked = {
+                case: max(repeats or self.declared.get(case) or most, self.highest.get(case, 0)) for case in self.cases
+            }
         if not self.cases and not self.missing:
             self.missing.append("no results were found" if not self.paths else "no file holds a result")
         return Collected(
@@ -173,6 +186,7 @@ class _Collection:
             missing=tuple(dict.fromkeys(self.missing)),
             warnings=tuple(self._warnings(repeats, most)),
             unreadable=tuple(self.unreadable),
+            declared=self.declared,
         )
 
     def _width(self) -> int:
@@ -186,6 +200,11 @@ class _Collection:
         """Repetition of each trial of a file: as written if that is after what there is, else counted on."""
         numbers = []
         highest = self.highest
+        if base is None and not results.asked and all(trial.repetition is None for trial in results.trials):
+            for trial in results.trials:
+                highest[trial.case] = number = highest.get(trial.case, 0) + 1
+                numbers.append(number)
+            return numbers
         before = {case: max(base or 0, highest.get(case, 0)) for case in results.asked}
         shifts: dict[str, int] = {}
         if base is None and any(trial.repetition is not None for trial in results.trials):
@@ -216,6 +235,19 @@ class _Collection:
         counted = self.options.count_as_failed
         add = self.trials.append
         for found, number in zip(results.trials, self._numbers(results, base), strict=True):
+            if found.outcome == "passed" and _others(found) == _NO_OTHERS:
+                # Most trials of a large file; the other fields need not be moved one by one.
+                add(
+                    Trial(
+                        case=found.case,
+                        repetition=number,
+                        outcome="passed",
+                        duration=found.duration,
+                        started=found.started,
+                        source=source,
+                    )
+                )
+                continue
             outcome: Outcome = found.outcome
             kind, message = found.error_kind, found.message
             if kind is not None and kind in counted:
@@ -302,7 +334,7 @@ class _Collection:
             names = ", ".join(fewer[:_MAX_LISTED]) + (", …" if len(fewer) > _MAX_LISTED else "")
             than = "were asked for" if all(case in self.declared for case in fewer) else "the others"
             warnings.append(f"{len(fewer)} of {len(self.cases)} cases have fewer trials than {than}: {names}")
-        if repeats is not None and most > repeats:
+        if repeats is not None and most > repeats and not self.by_file:
             warnings.append(f"some cases have up to {most} trials although {repeats} were asked for; all count")
         return warnings
 

@@ -9,11 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from sys import intern
 from typing import Any
 
 from repeat_eval.errors import Problem
-from repeat_eval.readers.base import FileResults, FoundTrial, Gap, ReadError, ReadOptions, identity
+from repeat_eval.readers.base import (
+    MAX_IDENTITY_CHARACTERS,
+    FileResults,
+    FoundTrial,
+    Gap,
+    ReadError,
+    ReadOptions,
+    identity,
+)
 from repeat_eval.readers.kinds import error_kind, is_assertion
 from repeat_eval.readers.names import name_trials
 from repeat_eval.readers.numbers import count, json_number, not_negative
@@ -195,8 +202,9 @@ class _Handler:
             return
         suite_name = suite.name if suite is not None else ""
         owner = owner or suite_name.strip()
-        # Interned, since the next file has the same names again.
-        case_name = intern(identity(f"{owner}::{name}" if owner else name))
+        case_name = f"{owner}::{name}" if owner else name
+        if len(case_name) > MAX_IDENTITY_CHARACTERS or not case_name.isascii():
+            case_name = identity(case_name)
         self._names.append(case_name)
 
         started = attributes.get("timestamp") or (suite.started if suite is not None else None)
@@ -204,7 +212,8 @@ class _Handler:
         if (time := attributes.get("time")) and (duration := not_negative(time)) is None:
             self.unreadable_durations += 1
         if outcome == "passed" and not case.tries and case.properties is None:
-            self._add(suite_name, FoundTrial(case=case_name, outcome=outcome, duration=duration, started=started))
+            self.trials.append(FoundTrial(case=case_name, outcome=outcome, duration=duration, started=started))
+            self.suite_names.append(suite_name)
             return
         message = kind = None
         if decisive is not None:

@@ -14,6 +14,7 @@ import msgspec
 from repeat_eval.errors import Problem
 from repeat_eval.readers.base import FileResults, ReadError, ReadOptions
 from repeat_eval.readers.rows import ALIASES, FIELDS, RANK, Rows, canonical, normal
+from repeat_eval.records.rows import ROW_COLUMNS, plain
 from repeat_eval.records.trial import one_line
 
 _DELIMITERS = (",", ";", "\t")
@@ -68,6 +69,8 @@ def sniff_jsonl(head: bytes, path: Path) -> bool:
 def read_csv(path: Path, options: ReadOptions) -> FileResults:
     """Read rows from a CSV file with a header line; `,`, `;` and tab separate.
 
+    Where the columns are those of our own writer, the apostrophes that it puts before formulas are taken off again.
+
     Raises:
         ReadError: with every problem of the file, each with its line.
     """
@@ -78,6 +81,7 @@ def read_csv(path: Path, options: ReadOptions) -> FileResults:
             columns = _columns(header)
             _check_columns(columns, header, path)
             rows = Rows(path, options, decimal_comma=delimiter == ";")
+            ours = tuple(header) == ROW_COLUMNS
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             try:
                 for cells in reader:
@@ -91,6 +95,8 @@ def read_csv(path: Path, options: ReadOptions) -> FileResults:
                         rows.problem(line, "the row holds a NUL character")
                         continue
                     found = {field: cell for field, place in columns.items() if (cell := cells[place]) and cell.strip()}
+                    if ours:
+                        found = {field: plain(cell) for field, cell in found.items()}
                     rows.add(line, found)
             except csv.Error as error:
                 rows.problem(reader.line_num + 1, f"the row is no CSV: {error}")

@@ -16,6 +16,18 @@ def run_of(number: int, repeats: int) -> int:
     return (number - 1) % repeats + 1
 
 
+def trials_a_run(trials: Iterable[Trial], repeats: int) -> dict[str, int]:
+    """How many trials of each case a run holds: as many as that one that holds the most of it.
+
+    Args:
+        trials: of all runs. repeats: the number of runs asked for.
+    """
+    most: dict[str, int] = {}
+    for trial in trials:
+        most[trial.case] = max(most.get(trial.case, 0), (trial.repetition - 1) // repeats + 1)
+    return most
+
+
 def lacking(
     trials: Iterable[Trial], repeats: int, there: Collection[tuple[str, int]], repetitions: Iterable[int]
 ) -> Iterator[tuple[str, int, int]]:
@@ -27,9 +39,7 @@ def lacking(
         trials: of all runs. repeats: the number of runs asked for.
         there: case and number of the trials that count. repetitions: the runs that are looked at.
     """
-    most: dict[str, int] = {}
-    for trial in trials:
-        most[trial.case] = max(most.get(trial.case, 0), (trial.repetition - 1) // repeats + 1)
+    most = trials_a_run(trials, repeats)
     for repetition in repetitions:
         for case, count in most.items():
             for number in range(repetition, repetition + count * repeats, repeats):
@@ -54,19 +64,34 @@ def errors_of_lacking(
         if problem is None and number > repetition:
             problem = "the run holds fewer trials of this case than the others do"
         if problem is not None:
-            errors.append(
-                Trial(
-                    case=case,
-                    repetition=number,
-                    outcome="error",
-                    error_kind="harness",
-                    message=one_line(problem),
-                    source=f"repetition {repetition}",
-                )
-            )
+            errors.append(_lost(case, repetition, number, problem))
     return errors
+
+
+def errors_of_lost(case: str, run: int, held: int, asked: int, repeats: int) -> list[Trial]:
+    """What the results of one run say that they were asked for and do not hold, as errors.
+
+    Args:
+        case: the case. run: the run. held: trials of the case that its results hold. asked: what they were asked for.
+        repeats: the number of runs asked for.
+    """
+    return [
+        _lost(case, run, run + place * repeats, f"the results hold {held} of {asked} trials that they were asked for")
+        for place in range(held, asked)
+    ]
 
 
 def missing_results(without: Mapping[int, str]) -> list[str]:
     """A sentence for each run that left no results, for when no run left any."""
     return [f"repetition {repetition}: {problem}" for repetition, problem in sorted(without.items())]
+
+
+def _lost(case: str, run: int, number: int, problem: str) -> Trial:
+    return Trial(
+        case=case,
+        repetition=number,
+        outcome="error",
+        error_kind="harness",
+        message=one_line(problem),
+        source=f"repetition {run}",
+    )

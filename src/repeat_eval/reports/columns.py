@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.reports import format as fmt
-from repeat_eval.reports.wording import broken_before, single_trial
+from repeat_eval.reports.wording import broken_before, rerun_cases, single_trial
 
 MIN_NAME = 24
 """Width that the case column keeps, if its names need it, before other columns are dropped for it."""
@@ -88,9 +88,9 @@ ONLY_WITH_REPEATS = frozenset({"pass^2", "pass^3", "stability", "reliability"})
 def known_columns(report: Report) -> list[Column]:
     """The columns that say something about at least one case."""
     single = single_trial(report)
-    before = broken_before(report)
+    before, rerun = broken_before(report), frozenset(rerun_cases(report))
     return [
-        _status_beside(column, before) if column.key == "status" and before else column
+        _status_beside(column, before, rerun) if column.key == "status" and (before or rerun) else column
         for column in COLUMNS
         if column.key in KEPT
         or (
@@ -100,11 +100,16 @@ def known_columns(report: Report) -> list[Column]:
     ]
 
 
-def _status_beside(column: Column, before: frozenset[str]) -> Column:
-    """The status column of a report in which some cases fail that were below their threshold before."""
+def _status_beside(column: Column, before: frozenset[str], rerun: frozenset[str]) -> Column:
+    """The status column of a report in which some cases fail that were below their threshold before, or looked twice.
+
+    The status of a case that was run again comes from its fresh trials, and the other columns do not.
+    """
 
     def cell(case: CaseReport) -> str:
-        return "FAIL (old)" if case.id in before else column.cell(case)
+        if case.id in before:
+            return "FAIL (old)"
+        return f"{column.cell(case)} (re-run)" if case.id in rerun else column.cell(case)
 
     def style(case: CaseReport) -> str:
         return "yellow" if case.id in before else status_style(case)

@@ -34,6 +34,7 @@ TREND_ROWS = 5
 """Runs of the default branch that a comment shows one by one."""
 _SHORTEST_ROW = 60
 _METHOD = "Stratified exact mid-p test over the common cases, q after Benjamini-Hochberg"
+_METHOD_OF_LOOKS = "Stratified exact mid-p tests, both looks at all cases together by the inverse normal method"
 _BLANK = re.compile(r"\n{3,}")
 
 
@@ -309,8 +310,8 @@ def _how(report: Report, detail: Detail) -> list[str]:
     origin = report.provenance
     items = []
     if comparison is not None:
-        items += [_METHOD, words.tested(comparison)]
-        if comparison.p_exact is not None:
+        items += [_METHOD if comparison.second_look is None else _METHOD_OF_LOOKS, words.tested(comparison)]
+        if comparison.p_exact is not None and comparison.second_look is None:
             items.append(f"conservative p {fmt.p_value(comparison.p_exact)}")
         if comparison.verdict != "no detectable change" and (hidden := words.hidden(comparison)):
             items.append(f"what could hide: {hidden}")
@@ -319,10 +320,12 @@ def _how(report: Report, detail: Detail) -> list[str]:
     if origin.seed is not None:
         items.append(f"seed {origin.seed}")
     items.append(fmt.count(report.totals.errors, "error"))
-    if report.totals.cost is not None:
+    twice = comparison is not None and comparison.second_look is not None
+    if report.totals.cost is not None and not twice:
         items.append(f"cost {fmt.money(report.totals.cost)}{_cost_of_base(report)}")
     if report.totals.judge_cost is not None:
-        items.append(f"judges {fmt.money(report.totals.judge_cost)}{_judges_of_base(report)}")
+        when = " in the first look" if twice else ""
+        items.append(f"judges {fmt.money(report.totals.judge_cost)}{_judges_of_base(report)}{when}")
     items.append(f"attempt {origin.attempt}")
     if origin.version:
         items.append(f"repeat-eval {markdown(origin.version, 40)}")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from repeat_eval.analysis.report import CaseComparison, Change, Comparison, Report, SideOfCase
+from repeat_eval.analysis.second_look_model import LookCounts, ReRunCase, SecondLook
 from repeat_eval.reports import comparison_wording as words
 from repeat_eval.reports import format as fmt
+from repeat_eval.reports import second_look_text as twice
 from repeat_eval.reports.bars import bar
 from repeat_eval.reports.comparison_parts import (
     CaseLink,
@@ -16,6 +18,7 @@ from repeat_eval.reports.comparison_parts import (
     Table,
     case_difference,
     held_open,
+    suspects_of,
 )
 from repeat_eval.reports.escape import markdown
 from repeat_eval.reports.markdown_templates import case_name, tight
@@ -34,7 +37,8 @@ def figures_table(comparison: Comparison, names: Sides) -> Table | None:
             ["mean latency", fmt.duration(base.duration), fmt.duration(head.duration), _ratio(comparison.duration)]
         )
     if base.cost is not None or head.cost is not None:
-        rows.append(["cost", fmt.money(base.cost), fmt.money(head.cost), _ratio(comparison.cost)])
+        label = "cost" if comparison.second_look is None else "cost of the first look"
+        rows.append([label, fmt.money(base.cost), fmt.money(head.cost), _ratio(comparison.cost)])
     return Table(["", names.base, names.head, "change"], [":--"] * 4, rows) if rows else None
 
 
@@ -69,20 +73,61 @@ def cases_table(
     titles += ["cost"] if paid else []
     alignments = [":--", "--:", "--:", "--:", "--:", "--:", ":--", *["--:"] * (len(titles) - 7)]
     table = []
+    suspects = suspects_of(comparison)
     for case in rows:
+        suspect = suspects.get(case.id)
+        if suspect is not None:
+            cells = _cells_of_looks(case, suspect, detail, names, link)
+            if repeated:
+                cells.append(tight(f"{_pass_hat(suspect.pass_hat_k)} (re-run)"))
+            cells += _time_and_cost(case, timed=timed, paid=paid)
+            table.append(cells)
+            continue
         cells = [link(case.id), _side(case.base, detail), _side(case.head, detail)]
         cells += [_brief_difference(case), fmt.p_value(case.p), fmt.p_value(case.q) if case.testable else "–"]
         cells.append(tight(words.change_words(case, names.base)))
         if repeated:
             known = figures.get(case.id)
             cells.append(tight(_pass_hat(known.pass_hat_k)) if known and known.verdicts > 1 else "–")
-        if timed:
-            cells.append(tight(f"{fmt.duration(case.base.duration)} → {fmt.duration(case.head.duration)}"))
-        if paid:
-            cells.append(tight(f"{fmt.money(case.base.cost)} → {fmt.money(case.head.cost)}"))
+        cells += _time_and_cost(case, timed=timed, paid=paid)
         table.append(cells)
     titles[0] += held_open([case.id for case in rows])
     return Table(titles, alignments, table), len(cases) - len(rows)
+
+
+def _time_and_cost(case: CaseComparison, *, timed: bool, paid: bool) -> list[str]:
+    cells = [tight(f"{fmt.duration(case.base.duration)} → {fmt.duration(case.head.duration)}")] if timed else []
+    return cells + ([tight(f"{fmt.money(case.base.cost)} → {fmt.money(case.head.cost)}")] if paid else [])
+
+
+def _cells_of_looks(
+    case: CaseComparison, suspect: ReRunCase, detail: Detail, names: Sides, link: CaseLink
+) -> list[str]:
+    """A suspect's line: what its fresh trials say, and the first look beside it."""
+    points = twice.difference(suspect).replace(" points", "").replace(" point", "")
+    told = words.change_words(case, names.base) or "re-run"
+    return [
+        link(case.id),
+        _fresh_side(suspect.fresh_base, detail),
+        _fresh_side(suspect.fresh_head, detail),
+        tight(points),
+        twice.p_value(suspect.p2),
+        "–",
+        tight(f"{told}; {twice.first(suspect)}"),
+    ]
+
+
+def _fresh_side(side: LookCounts, detail: Detail) -> str:
+    shown = tight(twice.counts(side) + (" \\~" if 0 < side.passed < side.verdicts else ""))
+    return f"{shown}&nbsp;`{bar(side.pass_rate, side.interval)}`" if detail.bars else shown
+
+
+def looks_table(looks: SecondLook | None, link: CaseLink) -> Table | None:
+    """Both looks at the suspects, with intervals and corrected p; None where nothing was run again."""
+    if looks is None or not looks.suspects:
+        return None
+    rows = [[cells[0], *map(tight, cells[1:])] for cells in twice.rows(looks, link)]
+    return Table(twice.TITLES, [":--", *["--:"] * 5, ":--"], rows)
 
 
 def _brief_difference(case: CaseComparison) -> str:
@@ -143,6 +188,7 @@ def details(
     figures = figures_table(comparison, names) if detail.figures else None
     notes = case_notes(report, comparison, names, detail) if detail.figures else []
     return {
+        "looks": looks_table(comparison.second_look, link) if detail.figures else None,
         "title": f"{title}, how this was measured" if go_on else title,
         "figures": figures,
         "cases": table,

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from repeat_eval.analysis.report import CaseComparison, CaseReport, Comparison, Report, Side
+from repeat_eval.analysis.second_look_model import ReRunCase, SecondLook
 from repeat_eval.reports import comparison_wording as words
 from repeat_eval.reports import format as fmt
+from repeat_eval.reports import second_look_text as twice
 from repeat_eval.reports import wording
 from repeat_eval.reports.escape import markdown
 from repeat_eval.reports.markdown_templates import case_name, code, tight
@@ -76,21 +78,40 @@ def comparison_parts(
     better = words.better(comparison)
     shown = broke[: detail.broke]
     shown_others = others[: detail.broke - len(shown)]
+    looks = comparison.second_look
+    listed_together = {case.id for case in shown_others} | told
+    together = [case for case in twice.blamed_together(looks) if case.id not in listed_together] if looks else []
     listed = Lists(comparison, names, detail)
+    quiet = comparison.verdict == "no detectable change" and not (looks is not None and looks.incomplete)
     return {
         "names": names,
         "gate_changes": [markdown(text) for text in comparison.gate_changes[:MAX_GATE_CHANGES]],
         "gate_changes_more": max(len(comparison.gate_changes) - MAX_GATE_CHANGES, 0),
         "reasons": _reasons(report, names),
-        "broke": _broke_table(comparison, shown, shown_others, names, link),
+        "broke": _broke_table(comparison, _Rows(shown, shown_others, together[: detail.broke]), names, link),
         "broke_more": len(broke) + len(others) - len(shown) - len(shown_others),
-        "why": _why(cases, [*(case.id for case in shown), *(case.id for case in shown_others)]) if detail.why else [],
-        "better": _better_table(better[: detail.broke], names, link) if better and not broke and not others else None,
+        "why": _why(
+            cases,
+            comparison,
+            [
+                *(case.id for case in shown),
+                *(case.id for case in shown_others),
+                *(case.id for case in together[: detail.broke]),
+            ],
+        )
+        if detail.why
+        else [],
+        "better": _better_table(comparison, better[: detail.broke], names, link)
+        if better and not broke and not others
+        else None,
         "better_more": max(len(better) - detail.broke, 0),
         "better_line": listed.better(better) if broke or others else "",
         "suite": _suite_table(comparison, names, shown) if detail.suite else None,
         "shown": words.shown(report, comparison, names.base),
-        "hidden": words.hidden(comparison) if comparison.verdict == "no detectable change" else "",
+        "hidden": words.hidden(comparison) if quiet else "",
+        "not_confirmed": listed.not_confirmed(looks) if looks is not None else "",
+        "not_rerun": listed.plain(looks.not_rerun) if looks is not None else "",
+        "saved": twice.saved(looks) if looks is not None and not looks.incomplete else "",
         "not_this": listed.not_this(words.not_this_change(comparison)),
         "watch": listed.watch(words.watched(comparison)),
         "removed": listed.plain(comparison.removed),
@@ -108,19 +129,27 @@ def _reasons(report: Report, names: Sides) -> list[str]:
     return [text for text in dict.fromkeys(texts) if text not in first][:MAX_BROKE]
 
 
-def _broke_table(
-    comparison: Comparison,
-    broke: Sequence[CaseComparison],
-    others: Sequence[CaseReport],
-    names: Sides,
-    link: CaseLink,
-) -> Table | None:
-    """What broke, then what else stands in the way: below its threshold, or without a verdict."""
-    if not broke and not others:
+class _Rows(NamedTuple):
+    """What broke, what else stands in the way, and what only got worse together."""
+
+    broke: Sequence[CaseComparison]
+    others: Sequence[CaseReport]
+    together: Sequence[ReRunCase]
+
+
+def _broke_table(comparison: Comparison, rows_of: _Rows, names: Sides, link: CaseLink) -> Table | None:
+    """What broke, then what else stands in the way: below its threshold, without a verdict, or worse together."""
+    broke, others, together = rows_of
+    if not broke and not others and not together:
         return None
     by_id = {case.id: case for case in comparison.cases} if others else {}
-    rows = [_row(case, link) for case in broke]
+    suspects = suspects_of(comparison)
+    rows = [_row(case, link, suspects.get(case.id)) for case in broke]
     for case in others:
+        suspect = suspects.get(case.id)
+        if suspect is not None and suspect.outcome != "incomplete":
+            rows.append(_row_of_looks(suspect, link, f"below {markdown(case.threshold, 20)}"))
+            continue
         compared = by_id.get(case.id)
         why = fmt.needs(case) or fmt.verdict_words(case)
         if case.verdict == "incomplete":
@@ -135,18 +164,20 @@ def _broke_table(
             after += f", {without}"
         change = case_difference(compared) if compared else "–"
         rows.append([link(case.id), tight(f"{before} → {after}"), tight(why), change])
-    title = ("broke" if broke else "not passed") + held_open(
-        [*(case.id for case in broke), *(case.id for case in others)]
+    rows += [_row_of_looks(case, link, f"not by itself, p {twice.p_value(case.p2)}") for case in together]
+    title = ("broke" if broke else "not passed" if others else "worse together") + held_open(
+        [*(case.id for case in broke), *(case.id for case in others), *(case.id for case in together)]
     )
     return Table(
         [title, tight(f"{names.base} → {names.head}"), "luck?", tight("difference (95 % CI)")], [":--"] * 4, rows
     )
 
 
-def _better_table(cases: Sequence[CaseComparison], names: Sides, link: CaseLink) -> Table:
+def _better_table(comparison: Comparison, cases: Sequence[CaseComparison], names: Sides, link: CaseLink) -> Table:
     title = "fixed" if all(case.change == "fixed" for case in cases) else "better"
     title += held_open([case.id for case in cases])
-    rows = [_row(case, link) for case in cases]
+    suspects = suspects_of(comparison)
+    rows = [_row(case, link, suspects.get(case.id)) for case in cases]
     return Table(
         [title, tight(f"{names.base} → {names.head}"), "luck?", tight("difference (95 % CI)")], [":--"] * 4, rows
     )
@@ -157,7 +188,27 @@ def held_open(names: Sequence[str]) -> str:
     return NAME_COLUMN if any(" " in name or not name.isascii() for name in names) else ""
 
 
-def _row(case: CaseComparison, link: CaseLink) -> list[str]:
+def suspects_of(comparison: Comparison) -> dict[str, ReRunCase]:
+    """The cases that were run again, by id."""
+    return {case.id: case for case in comparison.second_look.suspects} if comparison.second_look is not None else {}
+
+
+def _row_of_looks(suspect: ReRunCase, link: CaseLink, luck: str) -> list[str]:
+    """A case that was run again: its fresh rates, the first look beside them in small."""
+    after = f"**{twice.counts(suspect.fresh_head)}**"
+    return [
+        link(suspect.id),
+        f"{tight(f'{twice.counts(suspect.fresh_base)} → {after}')}<br><sub>{tight(twice.first(suspect))}</sub>",
+        tight(luck),
+        tight(twice.difference(suspect)),
+    ]
+
+
+def _row(case: CaseComparison, link: CaseLink, suspect: ReRunCase | None = None) -> list[str]:
+    if suspect is not None:
+        cells = _row_of_looks(suspect, link, words.luck_of_looks(suspect))
+        cells[2] += ", definition&nbsp;changed" if case.definition_changed else ""
+        return cells
     return [
         link(case.id),
         tight(f"{words.counts(case.base)} → **{words.counts(case.head)}**"),
@@ -174,11 +225,12 @@ def case_difference(case: CaseComparison) -> str:
     return tight(fmt.points(case.delta, 0) + limits)
 
 
-def _why(cases: dict[str, CaseReport], ids: Sequence[str]) -> list[str]:
-    """One failing trial a case, in one line; alike failures are counted together."""
+def _why(cases: dict[str, CaseReport], comparison: Comparison, ids: Sequence[str]) -> list[str]:
+    """One failing trial a case, in one line; alike failures are counted together. Of a re-run case a fresh one."""
     lines = []
+    suspects = suspects_of(comparison)
     for case in ids:
-        found = wording.evidence(cases[case]) if case in cases else None
+        found = wording.evidence(cases[case], suspects.get(case)) if case in cases else None
         if found is not None:
             place = "" if found.repetition is None else f" trial {found.repetition}"
             alike = f" – {found.likeness}" if found.likeness else ""
@@ -190,12 +242,17 @@ def _suite_table(comparison: Comparison, names: Sides, shown: Sequence[CaseCompa
     base, head = comparison.base, comparison.head
     if base is None or head is None:
         return None
-    rows = [
+    looks = comparison.second_look
+    rows = _fresh_rates(looks) if looks is not None else []
+    large = "" if rows else "**"
+    rows += [
         [
-            tight("pass rate"),
+            tight("pass rate" if not rows else "first look"),
             tight(f"{fmt.percent1(base.pass_rate)} ({base.passed}/{base.verdicts})"),
-            tight(f"**{fmt.percent1(head.pass_rate)}** ({head.passed}/{head.verdicts})"),
-            words.difference(comparison, tight),
+            tight(f"{large}{fmt.percent1(head.pass_rate)}{large} ({head.passed}/{head.verdicts})"),
+            words.difference(comparison, tight)
+            if looks is None
+            else tight(twice.rate_difference(looks.first_difference)),
         ],
         [tight("re-run 95 % interval"), _rerun(base), _rerun(head), ""],
         [
@@ -210,7 +267,21 @@ def _suite_table(comparison: Comparison, names: Sides, shown: Sequence[CaseCompa
         rows.append(
             ["errors", _errors(base), _errors(head), "" if errors.p is None else words.short_p(errors.p, errors.level)]
         )
-    return Table(["whole suite", names.base, names.head, "difference"], [":--"] * 4, rows)
+    title = "whole suite" if looks is None else tight("whole suite, first look")
+    if looks is not None and looks.fresh_difference is not None:
+        title = "whole suite"
+    return Table([title, names.base, names.head, "difference"], [":--"] * 4, rows)
+
+
+def _fresh_rates(looks: SecondLook) -> list[list[str]]:
+    """After an alarm every case was run again, and the first look is known to be too low: the fresh rates go first."""
+    fresh = looks.fresh_difference
+    if fresh is None:
+        return []
+    p = words.short_p(min(1.0, 2.0 * looks.down.p), twice.level_of(looks.down.p))
+    rates = (tight(fmt.percent1(fresh.base)), tight(f"**{fmt.percent1(fresh.head)}**"))
+    parts = [twice.rate_difference(fresh), *(f"{p} over both looks".split(", ") if looks.mode != "screen" else [p])]
+    return [[tight(f"second look, {looks.rest} fresh trials each"), *rates, ", ".join(map(tight, parts))]]
 
 
 def _rerun(side: Side) -> str:
@@ -273,6 +344,19 @@ class Lists(NamedTuple):
     def watch(self, cases: Sequence[CaseComparison]) -> str:
         """The cases that fell without evidence, with their p."""
         return self.counts(cases, lambda case: f" (p {fmt.p_value(case.p)})" if case.p is not None else "")
+
+    def not_confirmed(self, looks: SecondLook) -> str:
+        """The suspects that fresh trials do not confirm, with both looks' figures."""
+        cases = twice.not_confirmed(looks)
+        few = {"incomplete": ", too few verdicts"}
+        parts = [
+            f"{case_name(case.id)} {twice.both(case)}{few.get(case.outcome, '')}".replace(
+                " re-run ", f" {tight('re-run')} "
+            )
+            for case in cases[: self.detail.listed]
+        ]
+        more = len(cases) - len(parts)
+        return "; ".join(parts) + (f"; and {more:,} more" if more and parts else "")
 
     def better(self, cases: Sequence[CaseComparison]) -> str:
         """The cases that got better, with how likely luck is."""

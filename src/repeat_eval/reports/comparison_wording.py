@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from repeat_eval.analysis.report import CaseComparison, Comparison, Level, Reason, Report, SideOfCase
+from repeat_eval.analysis.second_look_model import ReRunCase, SecondLook
 from repeat_eval.reports import format as fmt
-from repeat_eval.reports import looks_text, wording
+from repeat_eval.reports import looks_text, second_look_text, wording
 from repeat_eval.reports.escape import cut, terminal
 from repeat_eval.reports.wording import Escape
 from repeat_eval.statistics.significance import level
@@ -20,7 +21,7 @@ BROKE = frozenset({"regressed", "newly broken"})
 BETTER = frozenset({"improved", "fixed"})
 COMPARING_GATES = frozenset({"suite-regression", "case-regression", "error-regression", "non-inferiority"})
 
-_LUCK: dict[Level, str] = {
+LUCK: dict[Level, str] = {
     "strong": "very unlikely ✦✦",
     "significant": "unlikely ✦",
     "marginal": "possible, marginal",
@@ -110,6 +111,8 @@ def _alone(report: Report, name: Escape, prose: Escape) -> Headline:
 
 def claim(comparison: Comparison, base: str) -> str:
     """The comparison's verdict as a sentence without its final stop."""
+    if comparison.second_look is not None:
+        return _claim_of_looks(comparison, comparison.second_look, base)
     if comparison.verdict == "no detectable change":
         if fell := broke(comparison):
             q = min(case.q or 0.0 for case in fell)
@@ -140,6 +143,25 @@ def claim(comparison: Comparison, base: str) -> str:
     return f"{word} {base}: {', '.join([*parts, f'luck is {_unlikely(levels)}'])}"
 
 
+def _claim_of_looks(comparison: Comparison, looks: SecondLook, base: str) -> str:
+    """The claim of two looks: "the suite" is said only where all of it was run again."""
+    if comparison.verdict == "no detectable change":
+        return f"No detectable change against {base}: {second_look_text.unchanged(looks)}"
+    parts, levels = second_look_text.claims(comparison, looks), second_look_text.levels(looks)
+    up = better(comparison)
+    if up:
+        word = "fixed" if all(case.change == "fixed" for case in up) else "improved"
+        parts.append(f"{fmt.count(len(up), 'case')} {word}")
+        levels += [_level_among_all(case) for case in up]
+    elif comparison.suite_improved:
+        parts.append(f"the suite got better, {moved(comparison)}")
+        levels.append(second_look_text.level_of(looks.up.p if looks.up is not None else comparison.p_up))
+    if comparison.verdict == "improved" and up:
+        return f"Better than {base}: {', '.join(parts)}"
+    word = {"regressed": "Worse than", "improved": "Better than"}.get(comparison.verdict, "Mixed against")
+    return f"{word} {base}: {', '.join([*parts, f'luck is {_unlikely(levels)}'])}"
+
+
 def _level_among_all(case: CaseComparison) -> Level:
     """How unlikely luck is for a case that was picked out of many: by its p after correction, both directions."""
     adjusted = case.adjusted_down if case.rejected_down else case.adjusted_up if case.rejected_up else None
@@ -162,6 +184,8 @@ def maybe_worse(comparison: Comparison) -> bool:
 
     It is worth a different first line.
     """
+    if comparison.second_look is not None:
+        return False
     fell = comparison.level == "marginal" and comparison.delta is not None and comparison.delta < 0
     return comparison.verdict == "no detectable change" and (fell or bool(broke(comparison)))
 
@@ -182,6 +206,8 @@ def same_commit(report: Report) -> bool:
 def repeats(comparison: Comparison, base: str) -> str:
     """`10 repeats a side`, or `10 repeats against 20 on main` when the sides differ."""
     mine = fmt.span([done(case.head) for case in comparison.cases])
+    if comparison.second_look is not None:
+        return second_look_text.sides(comparison.second_look, mine)
     theirs = fmt.span([done(case.base) for case in comparison.cases])
     word = "repeat" if mine == "1" else "repeats"
     return f"{mine} {word} a side" if mine == theirs else f"{mine} {word} against {theirs} on {base}"
@@ -214,7 +240,12 @@ def better(comparison: Comparison) -> list[CaseComparison]:
 def watched(comparison: Comparison) -> list[CaseComparison]:
     """The cases that fell without evidence, and are not told elsewhere."""
     return _by_p(
-        [case for case in comparison.cases if case.watch and not case.not_this_change and case.change not in BROKE]
+        # After two looks they stand among those that the re-run did not confirm, with both looks' figures.
+        [
+            case
+            for case in comparison.cases
+            if comparison.second_look is None and case.watch and not case.not_this_change and case.change not in BROKE
+        ]
     )
 
 
@@ -235,7 +266,7 @@ def in_order(comparison: Comparison) -> list[CaseComparison]:
             return 0
         if case.change in BETTER:
             return 1
-        if case.watch:
+        if case.watch or case.second_look is not None:
             return 2
         if case.not_this_change or case.change == "not judged" or case.definition_changed:
             return 3
@@ -251,6 +282,7 @@ def says_something(case: CaseComparison) -> bool:
         or case.watch
         or case.not_this_change
         or case.definition_changed
+        or case.second_look is not None
         or case.base.flaky
         or case.head.flaky
     )
@@ -273,6 +305,8 @@ def happened(case: CaseComparison, base: str) -> str:
         return case.change
     if case.not_this_change:
         return f"fails on {base}, too"
+    if case.second_look is not None and case.second_look != "confirmed":
+        return "suspected, not re-run" if case.second_look == "not re-run" else f"re-run, {case.second_look}"
     if case.watch:
         return "watch, may be luck"
     if case.change == "unchanged":
@@ -282,7 +316,13 @@ def happened(case: CaseComparison, base: str) -> str:
 
 def luck(p: float | None, level: Level) -> str:
     """How likely luck is, in words and numbers: `very unlikely ✦✦ p 0.0021`."""
-    return fmt.UNKNOWN if p is None else f"{_LUCK[level]} p {fmt.p_value(p)}"
+    return fmt.UNKNOWN if p is None else f"{LUCK[level]} p {fmt.p_value(p)}"
+
+
+def luck_of_looks(case: ReRunCase) -> str:
+    """The same for a case that was run again, by its fresh trials."""
+    shown = LUCK[second_look_text.level_of(case.adjusted)]
+    return f"{shown} p {second_look_text.p_value(case.p2)}"
 
 
 def difference(comparison: Comparison, together: Escape = str) -> str:
@@ -322,6 +362,8 @@ def rates(comparison: Comparison) -> str:
 
 def verdict_words(comparison: Comparison) -> str:
     """`IMPROVED — pass rate up 7.0 points`; without evidence it is said that it may be luck."""
+    if comparison.second_look is not None:
+        return f"{comparison.verdict.upper()} — {terminal(comparison.text)}"
     text = f"{comparison.verdict.upper()} — pass rate {moved(comparison)}"
     if comparison.delta is None:
         return comparison.verdict.upper()
@@ -332,6 +374,8 @@ def verdict_words(comparison: Comparison) -> str:
 
 def hidden(comparison: Comparison) -> str:
     """What could have happened without being seen."""
+    if comparison.second_look is not None:
+        return second_look_text.hidden(comparison, comparison.second_look)
     if comparison.detectable is None and comparison.detectable_case is None:
         return "nearly any change: one of the sides has too few trials to tell"
     parts = []
@@ -359,6 +403,8 @@ def shown(report: Report, comparison: Comparison, base: str) -> str:
 
 def tested(comparison: Comparison) -> str:
     """How much of the comparison could be tested at these numbers."""
+    if comparison.second_look is not None:
+        return second_look_text.measured(comparison, comparison.second_look)
     return (
         f"{comparison.testable:,} of {fmt.count(comparison.common, 'case')} could be tested alone at these numbers of "
         f"repeats, {comparison.varied:,} varied"

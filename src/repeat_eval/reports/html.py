@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2 import FileSystemLoader, StrictUndefined, Template
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from markupsafe import Markup
 
 from repeat_eval.analysis.report import Interval, Report
+from repeat_eval.analysis.second_look_model import LookCounts
 from repeat_eval.records.trial import Trial
 from repeat_eval.reports import comparison_wording as words
 from repeat_eval.reports import format as fmt
@@ -44,13 +44,14 @@ SCRIPTS = (
 MAX_REASONS = 30
 MAX_WARNINGS = 100
 MAX_LISTED = 200
+RERUN_TITLES = ("case", "suspected", "first look, base → head", "fresh trials, base → head", "difference", "p", "found")
 _TITLES = {"pass": "Passed", "fail": "Failed", "incomplete": "Incomplete"}
 
 
 class Part(NamedTuple):
     """A script or style sheet as it stands in the page, and its hash for the Content Security Policy."""
 
-    text: Markup
+    text: str
     source: str
 
 
@@ -71,9 +72,7 @@ def render_html(report: Report, trials: Sequence[Trial] | None = None, base_tria
         trials: head's trials, so that each can be opened; None where only the report is known.
         base_trials: base's trials, likewise.
     """
-    scripts = [_part(name) for name in SCRIPTS]
-    style = _part("style.css")
-    template = _environment().get_template("page.html.j2")
+    template, scripts, style = load_page()
     details = page_trials(report, trials, base_trials) if trials is not None else None
     return template.render(
         policy=_policy([script.source for script in scripts], style.source),
@@ -83,6 +82,11 @@ def render_html(report: Report, trials: Sequence[Trial] | None = None, base_tria
         trials=None if details is None else _json(details),
         **_content(report),
     )
+
+
+def load_page() -> tuple[Template, list[Part], Part]:
+    """The page's template, scripts and style; loading them early saves time later."""
+    return _environment().get_template("page.html.j2"), [_part(name) for name in SCRIPTS], _part("style.css")
 
 
 def _content(report: Report) -> dict[str, Any]:
@@ -116,6 +120,8 @@ def _content(report: Report) -> dict[str, Any]:
         "single_note": wording.single_note(report),
         "looks": looks_text.rows(report, _quoted, visible),
         "look_titles": looks_text.TITLES,
+        "rerun": _rerun(report),
+        "rerun_titles": RERUN_TITLES,
         "origin": _origin(report),
         "settings": [
             (name, visible(fmt.setting(setting.value)), setting.source) for name, setting in report.settings.items()
@@ -216,6 +222,29 @@ def _lists(report: Report) -> list[tuple[str, list[str], int]]:
     ]
 
 
+def _rerun(report: Report) -> list[list[str]]:
+    """The cases that a second look ran again, both looks side by side; a row in the order of `RERUN_TITLES`."""
+    looks = report.comparison.second_look if report.comparison is not None else None
+    if looks is None:
+        return []
+    return [
+        [
+            cut(visible(case.id), 200),
+            "worse" if case.direction == "down" else "better",
+            f"{_counts(case.first_base)} → {_counts(case.first_head)}",
+            f"{_counts(case.fresh_base)} → {_counts(case.fresh_head)}",
+            fmt.points(case.delta, 0),
+            fmt.p_value(case.p2),
+            case.outcome,
+        ]
+        for case in looks.suspects[:MAX_LISTED]
+    ]
+
+
+def _counts(look: LookCounts) -> str:
+    return f"{look.passed}/{look.verdicts}" if look.verdicts else "no verdict"
+
+
 def _origin(report: Report) -> list[tuple[str, str]]:
     """Where the figures come from, as label and text; unknown ones are left out."""
     origin = report.provenance
@@ -234,17 +263,17 @@ def _origin(report: Report) -> list[tuple[str, str]]:
     return [(label, cut(visible(text), 1000)) for label, text in pairs.items() if text]
 
 
-def _json(value: object) -> Markup:
+def _json(value: object) -> str:
     """Data as JSON inside of a script element: no text in it can end the element or begin a comment."""
     text = msgspec.json.encode(value).replace(b"<", b"\\u003c").decode()
-    return Markup(text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))  # noqa: S704
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 @cache
 def _part(name: str) -> Part:
     text = "\n" + (FOLDER / name).read_text(encoding="utf-8").strip() + "\n"
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return Part(Markup(text), f"'sha256-{digest}'")  # noqa: S704
+    return Part(text, f"'sha256-{digest}'")
 
 
 def _policy(scripts: Sequence[str], style: str) -> str:

@@ -124,8 +124,8 @@ class PageTrials(msgspec.Struct, frozen=True):
     """Every trial's detail: rows by case in the order of `PageData.cases`, for head and for base.
 
     `checks` holds lists of [name text, passed, score, message text, judge model text, votes, confidence], `calls`
-    lists of [name text, arguments as JSON text]. `limit` is the length that texts were cut to, `left_out` how many trials
-    have no detail here.
+    lists of [name text, arguments as JSON text]. `limit` is the length that texts were cut to,
+    `left_out` how many trials have no detail here.
     """
 
     texts: Sequence[str]

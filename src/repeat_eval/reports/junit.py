@@ -3,6 +3,7 @@
 - Verdict pass or within noise: a `flakyFailure` for each failed trial, a `flakyError` for each error.
 - Verdict fail: the first failed trial is the `failure`, the others are `rerunFailure` (errors: `rerunError`).
 - Verdict incomplete: one trial without a verdict is the `error`, all others are `rerunError`.
+- A case that looked twice is written by its fresh trials, every other one by its first look: the two are never mixed.
 - With a base: a case that a comparison blocks is a `failure` whatever its own verdict; a case that fails on base as
   well is `skipped`, with its reason, since it must not turn this change red and is no pass either.
 - A gate of the whole suite that fails while no case does gets a testcase of its own: a red run is never all green here.
@@ -28,12 +29,20 @@ from junitparser.junitparser import Error, Failure, Properties, Result, Skipped,
 from junitparser.xunit2 import FlakyError, FlakyFailure, RerunError, RerunFailure, StackTrace, TestCase, TestSuite
 from lxml.etree import SubElement
 
+from repeat_eval.analysis.case_figures import MAX_LETTERS
 from repeat_eval.analysis.report import CaseReport, CaseVerdict, Example, Report
+from repeat_eval.analysis.second_look_model import ReRunCase
 from repeat_eval.records.trial import Trial
 from repeat_eval.reports import format as fmt
+from repeat_eval.reports import second_look_text as twice
 from repeat_eval.reports import wording
 from repeat_eval.reports.escape import xml
-from repeat_eval.reports.junit_properties import case_properties, comparison_properties, suite_properties
+from repeat_eval.reports.junit_properties import (
+    case_properties,
+    comparison_properties,
+    second_look_properties,
+    suite_properties,
+)
 
 MAX_ELEMENTS = 50
 """Trials that are written out for a case; the others are counted in its system-out."""
@@ -67,6 +76,9 @@ def write_junit(report: Report, *, strict: bool = False, trials: Iterable[Trial]
             and counted messages serve.
     """
     by_case = _by_case(trials or ())
+    rerun = {case: found for case, found in wording.rerun_cases(report).items() if found.fresh_head.verdicts}
+    twice_over = report.comparison if wording.second_look(report) is not None else None
+    looked = frozenset(case.id for case in twice_over.cases) if twice_over is not None else frozenset()
     reasons = wording.reasons_by_case(report)
     blocked, excused = wording.blocked_by_comparison(report), wording.broken_before(report)
     shown = [_shown(case, case.id in blocked, case.id in excused) for case in report.case_reports]
@@ -74,11 +86,23 @@ def write_junit(report: Report, *, strict: bool = False, trials: Iterable[Trial]
     # Each case becomes bytes at once, so that a huge run is never in memory as a tree.
     cases: list[bytes] = []
     for case, verdict in zip(report.case_reports, shown, strict=True):
-        found = list(_failing_of_report(case) if trials is None else _failing_of_trials(case, by_case.get(case.id, [])))
-        pairs = chain(case_properties(report, case), comparison_properties(sides.get(case.id)))
+        suspect = rerun.get(case.id)
+        if trials is None:
+            found = list(_failing_of_report(case) if suspect is None else _failing_of_rerun(case, suspect))
+        else:
+            own = by_case.get(case.id, [])
+            if case.id in looked:
+                own = [trial for trial in own if (trial.repetition > case.asked) == (suspect is not None)]
+            found = list(_failing_of_trials(case.outcomes if suspect is None else suspect.outcomes, own))
+        pairs = chain(
+            case_properties(report, case, suspect),
+            comparison_properties(sides.get(case.id)),
+            second_look_properties(suspect),
+        )
         properties = None if strict else _properties(pairs)
         reason = reasons.get(case.id, "")
-        element = _testcase(report.suite, case, found, verdict=verdict, properties=properties, reason=reason)
+        told = twice.both(suspect) if suspect is not None else ""
+        element = _testcase(report.suite, case, found, verdict=verdict, properties=properties, reason=reason, told=told)
         cases.append(element.tostring())
     gate = _suite_gate(report, shown)
     if gate is not None:
@@ -109,8 +133,9 @@ def _testcase(
     verdict: CaseVerdict,
     properties: Properties | None,
     reason: str,
+    told: str = "",
 ) -> TestCase:
-    """One case: its properties, its trials that did not pass, and its line."""
+    """One case: its properties, its trials that did not pass, its line, and what else is told of it."""
     element = TestCase(xml(case.id, NAME_LIMIT), xml(suite, NAME_LIMIT), _seconds(case))
     if properties is not None:
         element.append(properties)
@@ -124,8 +149,7 @@ def _testcase(
     results.sort(key=lambda result: _ORDER.index(result._tag))
     element.extend(results)
     lines = [fmt.case_line(case)]
-    if case.text:
-        lines.append(case.text)
+    lines += [text for text in (told, case.text) if text]
     if len(failing) > len(shown):
         lines.append(f"{fmt.count(len(failing) - len(shown), 'more failing trial')} not written out here")
     element.append(SystemOut(xml("\n".join(lines), TEXT_LIMIT)))
@@ -178,9 +202,20 @@ def _by_case(trials: Iterable[Trial]) -> dict[str, list[Trial]]:
     return {case: sorted(some, key=lambda trial: trial.repetition) for case, some in found.items()}
 
 
-def _failing_of_trials(case: CaseReport, trials: Sequence[Trial]) -> Iterator[Failing]:
+def _failing_of_rerun(case: CaseReport, suspect: ReRunCase) -> Iterator[Failing]:
+    """As many entries as fresh trials of head that did not pass; a number is known only when none is missing."""
+    shown = suspect.evidence
+    for number, letter in enumerate(suspect.outcomes, start=case.asked + 1):
+        if letter in "FE":
+            repetition = None if suspect.fresh_head.missing else number
+            why = shown.message if shown is not None and shown.repetition == number else ""
+            yield _failing(repetition, why, error=letter == "E")
+
+
+def _failing_of_trials(letters: str, trials: Sequence[Trial]) -> Iterator[Failing]:
     """The trials that did not pass. An error that counts as a failure is one: the report's letters know."""
-    letters = case.outcomes if len(trials) == case.trials else ""
+    if len(letters) < MAX_LETTERS and len(letters) != len(trials):
+        letters = ""
     for trial, letter in zip_longest(trials, letters[: len(trials)]):
         if trial.outcome in ("failed", "error"):
             yield _of_trial(trial, error=letter == "E" if letter else trial.outcome == "error")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from repeat_eval.analysis.report import CaseComparison, CaseReport, Report
+from repeat_eval.analysis.second_look_model import ReRunCase, SecondLook
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports.escape import xml
 
@@ -87,6 +88,33 @@ def _compared(report: Report) -> Pairs:
     yield from ((f"repeat-eval.{key}", number(value)) for key, value in figures.items() if value is not None)
     yield "repeat-eval.common", str(comparison.common)
     yield "repeat-eval.testable", str(comparison.testable)
+    yield from _looked_twice(comparison.second_look)
+
+
+def _looked_twice(looks: SecondLook | None) -> Pairs:
+    """How two looks were taken and what they took; nothing where there was one."""
+    if looks is None:
+        return
+    yield "repeat-eval.second_look", f"{looks.first}+{looks.fresh}"
+    counts = {
+        "suspects": len(looks.suspects),
+        "confirmed": len(looks.confirmed),
+        "not_rerun": len(looks.not_rerun),
+        "first_trials": looks.calls.first,
+        "fresh_trials": looks.calls.fresh,
+        "trials_saved": looks.calls.saved,
+    }
+    yield from ((f"repeat-eval.{key}", str(value)) for key, value in counts.items() if value is not None)
+    yield "repeat-eval.alarm", truth(looks.down.alarm)
+    figures = {"p_both_looks": looks.down.p}
+    if looks.fresh_difference is not None:
+        low, high = looks.fresh_difference.interval
+        figures |= {
+            "fresh_difference": looks.fresh_difference.delta,
+            "fresh_difference_low": low,
+            "fresh_difference_high": high,
+        }
+    yield from ((f"repeat-eval.{key}", number(value)) for key, value in figures.items())
 
 
 def comparison_properties(case: CaseComparison | None) -> Pairs:
@@ -109,19 +137,45 @@ def comparison_properties(case: CaseComparison | None) -> Pairs:
     yield from ((f"repeat-eval.{key}", number(value)) for key, value in figures.items() if value is not None)
 
 
-def case_properties(report: Report, case: CaseReport) -> Pairs:
-    """What is known of one case; unknown values are left out."""
+def second_look_properties(case: ReRunCase | None) -> Pairs:
+    """Both looks at a suspect, apart; nothing for a case that was not run again."""
+    if case is None:
+        return
+    yield "repeat-eval.second_look", case.outcome
+    sides = {
+        "first_base": case.first_base,
+        "first": case.first_head,
+        "rerun_base": case.fresh_base,
+        "rerun": case.fresh_head,
+    }
+    for name, side in sides.items():
+        yield f"repeat-eval.{name}_passes", str(side.passed)
+        yield f"repeat-eval.{name}_n", str(side.verdicts)
+    figures = {
+        "rerun_rate": case.fresh_head.pass_rate,
+        "rerun_difference": case.delta,
+        "rerun_difference_low": case.interval[0] if case.interval else None,
+        "rerun_difference_high": case.interval[1] if case.interval else None,
+        "rerun_p": case.p2,
+        "rerun_p_adjusted": case.adjusted,
+    }
+    yield from ((f"repeat-eval.{key}", number(value)) for key, value in figures.items() if value is not None)
+
+
+def case_properties(report: Report, case: CaseReport, suspect: ReRunCase | None = None) -> Pairs:
+    """What is known of one case; unknown values are left out. The score of a suspect is that of its fresh trials."""
     yield from own_properties(case)
     yield "evals.item.id", case.id
     if case.cost is not None:
         yield "evals.item.cost", number(case.cost)
-    if case.pass_rate is not None:
-        yield from _score(
-            "pass", "boolean", case.pass_rate, case.passed, truth(case.verdict in ("pass", "within-noise"))
-        )
+    rate, passed, outcomes = case.pass_rate, case.passed, case.outcomes
+    if suspect is not None:
+        rate, passed, outcomes = suspect.fresh_head.pass_rate, suspect.fresh_head.passed, suspect.outcomes
+    if rate is not None:
+        yield from _score("pass", "boolean", rate, passed, truth(case.verdict in ("pass", "within-noise")))
         # Where all trials agree the sum has told everything, and most cases of most suites agree.
-        if case.flaky and report.totals.trials <= MAX_EVALUATIONS:
-            verdicts = (letter for letter in case.outcomes if letter in "PF")
+        if 0 < rate < 1 and report.totals.trials <= MAX_EVALUATIONS:
+            verdicts = (letter for letter in outcomes if letter in "PF")
             for place, letter in enumerate(verdicts):
                 yield f"evals.scores.pass.evaluations.{place}.value", truth(letter == "P")
     if case.score is not None:

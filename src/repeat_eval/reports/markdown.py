@@ -130,7 +130,7 @@ def content(report: Report, detail: Detail, *, link: CaseLink = _case_cell, comp
         "suite_interval": wording.suite_interval(report),
         "time_and_cost": ", ".join(wording.time_and_cost(report)),
         "single_note": wording.single_note(report),
-        "noise_note": wording.NOISE_NOTE if report.totals.within_noise else "",
+        "noise_note": wording.noise_note(report),
         "c": comparison and parts.comparison_parts(report, comparison, names, shown, link),
         "details": comparison and details(report, comparison, names, shown, link),
         "link": link,
@@ -172,10 +172,10 @@ def _about(report: Report) -> list[str]:
 
 def _why(report: Report, failed: list[CaseReport]) -> list[dict[str, str]]:
     """One line a case that did not pass: its reason, and one trial that shows it."""
-    reasons = wording.reasons_by_case(report)
+    reasons, suspects = wording.reasons_by_case(report), wording.rerun_cases(report)
     lines = []
     for case in failed:
-        found = wording.evidence(case)
+        found = wording.evidence(case, suspects.get(case.id))
         if found is None:
             lines.append({"case": case.id, "place": "", "message": "", "text": reasons[case.id], "alike": ""})
             continue

@@ -18,8 +18,8 @@ class Options(NamedTuple):
     """What a renderer may need besides the report.
 
     `trials` gives every failing trial of junit.xml its own message and lets each be opened in report.html,
-    `base_trials` likewise; `junit_strict` leaves out testcases' properties; `reproduce` is the command that gives the same figures
-    again.
+    `base_trials` likewise; `junit_strict` leaves out testcases' properties; `reproduce` is the command that gives
+    the same figures again.
     """
 
     trials: Sequence[Trial] | None = None
@@ -127,7 +127,9 @@ def preload() -> None:
     """Load what judges and renders, so that it can be done while something else is waited for."""
     from repeat_eval.analysis import analyse  # noqa: F401
     from repeat_eval.reports import comment, junit  # noqa: F401
+    from repeat_eval.reports.html import load_page
     from repeat_eval.reports.markdown_templates import load_template
 
     for name in ("summary.md.j2", "comment.md.j2"):
         load_template(name)
+    load_page()

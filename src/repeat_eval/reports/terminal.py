@@ -312,7 +312,7 @@ class _Page:
 
     def evidence(self, case: CaseReport) -> None:
         """One failing trial's message."""
-        found = wording.evidence(case)
+        found = wording.evidence(case, wording.rerun_cases(self.report).get(case.id))
         if found is None:
             return
         place = "" if found.repetition is None else f"trial {found.repetition}: "
@@ -349,8 +349,8 @@ class _Page:
 
     def all_notes(self) -> Iterator[tuple[str, str]]:
         """Notes and warnings with their style."""
-        if any(case.verdict == "within-noise" for case in self.report.case_reports):
-            yield f"NOISE: {wording.NOISE_NOTE}", "dim"
+        if note := wording.noise_note(self.report):
+            yield f"NOISE: {note}", "dim"
         if wording.broken_before(self.report):
             yield "FAIL (old): below its threshold on base, too, so this change is not blamed", "dim"
         if note := wording.single_note(self.report):

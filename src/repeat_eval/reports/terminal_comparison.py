@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from repeat_eval.analysis.report import CaseComparison, Comparison
+from repeat_eval.analysis.second_look_model import ReRunCase
 from repeat_eval.reports import comparison_wording as words
 from repeat_eval.reports import format as fmt
+from repeat_eval.reports import second_look_text as twice
 from repeat_eval.reports import wording
 from repeat_eval.reports.escape import terminal
 
@@ -32,13 +34,33 @@ DROP_ORDER = ((4, 24), (3, 12))
 
 def changed_rows(comparison: Comparison, *, all_cases: bool = False) -> tuple[list[Row], int]:
     """The cases that differ between the sides, what broke first, and how many were left out."""
-    cases = [case for case in words.in_order(comparison) if case.delta or case.change != "unchanged"]
+    cases = [
+        case
+        for case in words.in_order(comparison)
+        if case.delta or case.change != "unchanged" or case.second_look is not None
+    ]
     shown = cases if all_cases else cases[:MAX_ROWS]
-    return [_row(case) for case in shown], len(cases) - len(shown)
+    suspects = {} if comparison.second_look is None else {case.id: case for case in comparison.second_look.suspects}
+    return [_row(case, suspects.get(case.id)) for case in shown], len(cases) - len(shown)
 
 
-def _row(case: CaseComparison) -> Row:
+def _row(case: CaseComparison, suspect: ReRunCase | None) -> Row:
     style = _STYLES.get(case.change, "yellow" if case.watch else "")
+    if suspect is not None:
+        mark = {"strong": " ✦✦", "significant": " ✦"}.get(twice.level_of(suspect.adjusted), "")
+        what = case.change if case.second_look == "confirmed" else words.happened(case, "base")
+        return Row(
+            (
+                terminal(case.id, 300),
+                twice.counts(suspect.fresh_base),
+                twice.counts(suspect.fresh_head),
+                fmt.points(suspect.delta, 0).removesuffix(" points").removesuffix(" point"),
+                fmt.points_interval(suspect.interval, 0),
+                twice.p_value(suspect.p2) + mark,
+                f"{what}; {twice.first(suspect)}",
+            ),
+            style,
+        )
     mark = {"strong": " ✦✦", "significant": " ✦"}.get(case.level, "") if case.p is not None else ""
     cells = (
         terminal(case.id, 300),
@@ -56,7 +78,14 @@ def summary_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """The suite in words, each line with its colour: rates, re-run intervals, flaky cases, significance, verdict."""
     base, head = comparison.base, comparison.head
     if base is not None and head is not None:
-        yield f"Pass rate  {words.rates(comparison)}{_interval(comparison)}{_weighted(comparison)}", "bold"
+        looks = comparison.second_look
+        label = "Pass rate"
+        if looks is not None:
+            label = "First look"
+            if (fresh := looks.fresh_difference) is not None:
+                rates = f"{fmt.percent1(fresh.base)} → {fmt.percent1(fresh.head)}"
+                yield f"Second look at all cases  {rates}, {twice.rate_difference(fresh)}", "bold"
+        yield f"{label}  {words.rates(comparison)}{_interval(comparison)}{_weighted(comparison)}", "bold"
         if base.rerun_interval and head.rerun_interval:
             yield (
                 f"Re-run 95% interval  {fmt.interval(base.rerun_interval)} → {fmt.interval(head.rerun_interval)} "
@@ -75,7 +104,12 @@ def summary_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
                 known = change is not None and change.ratio is not None
                 ratio = f"   ×{change.ratio:.2f}, {_p(change.p, change.level)}" if change and known else ""
                 yield f"{label}  {show(figures[0])} → {show(figures[1])}{ratio}", ""
-    yield f"Statistical significance: {words.significance(comparison.p, comparison.level)}", ""
+    if (looks := comparison.second_look) is None:
+        yield f"Statistical significance: {words.significance(comparison.p, comparison.level)}", ""
+    elif looks.suspects or looks.down.alarm:
+        two_sided = min(1.0, 2.0 * looks.down.p)
+        whose = "all cases" if looks.down.alarm else "the re-run cases together"
+        yield f"Over both looks, {whose}: {words.significance(two_sided, twice.level_of(looks.down.p))}", ""
     yield f"Verdict: {words.verdict_words(comparison)}", _VERDICT_STYLES.get(comparison.verdict, "bold")
 
 
@@ -95,9 +129,14 @@ def _p(p: float | None, level: str) -> str:
 
 def note_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """What stands apart: what could hide, what was broken before, what came and went."""
-    if comparison.verdict != "not comparable" and (hidden := words.hidden(comparison)):
+    whole = comparison.second_look is None or not comparison.second_look.incomplete
+    if comparison.verdict != "not comparable" and whole and (hidden := words.hidden(comparison)):
         yield f"What could hide: {hidden}", "dim"
+    looks = comparison.second_look
+    if looks is not None and (text := twice.saved(looks)) and not looks.incomplete:
+        yield f"Saved: {text}", "dim"
     for label, ids, style in (
+        ("Suspected, not re-run", looks.not_rerun if looks is not None else (), "yellow"),
         ("Not this change, fails on base, too", [case.id for case in words.not_this_change(comparison)], ""),
         ("Only on head", comparison.added, ""),
         ("Removed, only on base", comparison.removed, "yellow"),

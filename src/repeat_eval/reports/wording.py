@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from repeat_eval.analysis.report import CaseReport, Example, Reason, Report
+from repeat_eval.analysis.second_look_model import ReRunCase, SecondLook
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports.escape import cut, terminal
 
@@ -18,6 +19,7 @@ Escape = Callable[[str], str]
 VERDICT_WORDS = {"pass": "PASSED", "fail": "FAILED", "incomplete": "INCOMPLETE"}
 SEVERITY = {"fail": 0, "incomplete": 1, "within-noise": 2, "pass": 3, "skipped": 4}
 NOISE_NOTE = "below the threshold, but the interval reaches it, so the gate lets it pass"
+NOISE_NOTE_OF_LOOKS = "below the threshold, but within noise, or only in a first look, which fails no case alone"
 SINGLE_NOTE = "One trial a case: whether a case is flaky, its pass^k, stability and rating need repeats (5 or more)"
 WEAK_NOTE = "repeats < 5: wide interval"
 NAMES_IN_HEADLINE = 3
@@ -41,9 +43,27 @@ class Evidence(NamedTuple):
         return f"{self.alike} of {self.failing} failures alike"
 
 
+def second_look(report: Report) -> SecondLook | None:
+    """Both looks, where there were two."""
+    return report.comparison.second_look if report.comparison is not None else None
+
+
+def rerun_cases(report: Report) -> dict[str, ReRunCase]:
+    """The suspects of a second look, by id."""
+    looks = second_look(report)
+    return {} if looks is None else {case.id: case for case in looks.suspects}
+
+
 def single_trial(report: Report) -> bool:
     """Whether every case was asked for one trial only, so that nothing about repeats can be said."""
     return bool(report.case_reports) and all(case.asked <= 1 for case in report.case_reports)
+
+
+def noise_note(report: Report) -> str:
+    """What "within noise" means in this report; empty where no case is."""
+    if not report.totals.within_noise:
+        return ""
+    return NOISE_NOTE if second_look(report) is None else NOISE_NOTE_OF_LOOKS
 
 
 def single_note(report: Report) -> str:
@@ -57,7 +77,8 @@ def repeats(report: Report) -> str:
     """`10 repeats each`, or `3–10 repeats each` when cases differ; `1 trial each` without repeats."""
     if single_trial(report):
         return "1 trial each"
-    return f"{fmt.span([case.asked for case in report.case_reports])} repeats each"
+    word = "repeats each" if second_look(report) is None else "trials each in the first look"
+    return f"{fmt.span([case.asked for case in report.case_reports])} {word}"
 
 
 def gate(report: Report) -> str:
@@ -190,12 +211,17 @@ def reasons_by_case(report: Report) -> dict[str, str]:
     }
 
 
-def evidence(case: CaseReport) -> Evidence | None:
+def evidence(case: CaseReport, suspect: ReRunCase | None = None) -> Evidence | None:
     """One trial that shows why the case did not pass; None when no message is known.
+
+    Of a case that was run again it is a fresh one.
 
     A failed trial is preferred to one in error when the case fails, and the other way round when it is incomplete; then
     one whose message most trials share.
     """
+    if suspect is not None and suspect.evidence is not None:
+        fresh = suspect.evidence
+        return Evidence(fresh.repetition, fresh.message, fresh.alike, fresh.failing)
     failing = case.failed + case.errors
     wanted = "error" if case.verdict == "incomplete" else "failed"
     examples = [one for one in case.examples if one.outcome in ("failed", "error") and message_of(one)]
@@ -226,7 +252,7 @@ def warnings(report: Report) -> Iterator[str]:
     """The report's warnings but for `single_note`, and the note on few repeats if nothing said it yet."""
     note = single_note(report)
     yield from (warning for warning in report.warnings if warning != note)
-    weak = any(1 < case.asked < 5 for case in report.case_reports)
+    weak = second_look(report) is None and any(1 < case.asked < 5 for case in report.case_reports)
     if weak and not any("wide interval" in warning for warning in report.warnings):
         yield WEAK_NOTE
 
@@ -242,6 +268,8 @@ def trials_done(report: Report) -> str:
         text += f", {totals.skipped:,} skipped"
     if totals.missing:
         text += f", {totals.missing:,} missing"
+    if looks := second_look(report):
+        text += f"; {looks.calls.fresh:,} of {fmt.count(looks.calls.asked, 'fresh trial')} in the second look"
     return text
 
 
@@ -268,6 +296,10 @@ def time_and_cost(report: Report) -> list[str]:
     if totals.cost is not None:
         known = "" if totals.cost_known >= totals.trials else f" (known for {totals.cost_known:,} trials)"
         parts.append(fmt.money(totals.cost) + known)
+        if (looks := second_look(report)) is not None:
+            whole = looks.calls.cost
+            parts[-1] += " in the first look"
+            parts += [f"{fmt.money(whole)} for both looks and sides"] if whole is not None else []
     if totals.judge_cost is not None:
         parts.append(f"{fmt.money(totals.judge_cost)} for judges")
     tokens = [f"{known:,} {way}" for known, way in _tokens(report) if known is not None]

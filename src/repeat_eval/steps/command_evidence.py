@@ -11,7 +11,7 @@ from repeat_eval.execution.command_runs import CommandRun
 from repeat_eval.execution.stopping import Stop
 from repeat_eval.readers.base import ReadOptions
 from repeat_eval.readers.collect import collect
-from repeat_eval.records.command_trials import errors_of_lacking, lacking, missing_results
+from repeat_eval.records.command_trials import errors_of_lacking, errors_of_lost, lacking, missing_results
 from repeat_eval.records.run import Run
 from repeat_eval.steps.recording import Recording
 from repeat_eval.steps.request import Request
@@ -55,7 +55,6 @@ class CommandEvidence:
             duplicates=self.request.duplicates,
             format=self.request.format,
             scorer=self.request.scorer,
-            repetition_suffixes=False,
         )
         self._scrub_file(run.results, options.max_bytes)
         collected = collect([run.results], repeats=1, options=options, one_file_a_repetition=True)
@@ -75,7 +74,12 @@ class CommandEvidence:
                 source = f"repetition {run.repetition}"
                 self.record.add(msgspec.structs.replace(trial, repetition=number, source=source))
                 self._stop.spend(trial.cost)
-        if several := [case for case, count in seen.items() if count > 1]:
+        declared = collected.declared
+        for case, count in seen.items():
+            for lost in errors_of_lost(case, run.repetition, count, declared.get(case, 0), self._repeats):
+                if lost.key not in self._kept:
+                    self.record.add(lost)
+        if several := [case for case, count in seen.items() if count > max(1, declared.get(case, 1))]:
             text = f"one run of the command holds {seen[several[0]]} trials of {several[0]!r}; each counts as a trial"
             self.warnings.append(text)
         self.request.progress.step(failed=any(trial.outcome == "failed" for trial in collected.trials))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -13,9 +14,9 @@ import msgspec
 from repeat_eval.analysis.evaluator_model import EvaluatorReliability, GateFound, Measure, TraceReliability
 from repeat_eval.analysis.evaluator_reliability import Judged, Requirement, figures, judge_by, summarise
 from repeat_eval.analysis.judge_agreement import Rated, against_labels, groups_of_raters
-from repeat_eval.analysis.judge_drift import BASELINE_SCHEMA, Baseline, baseline_of, drift_of
+from repeat_eval.analysis.judge_drift import baseline_of, drift_of
 from repeat_eval.analysis.vocabulary import SuiteVerdict
-from repeat_eval.errors import ExitCode, Incomplete, Problem, UserError
+from repeat_eval.errors import ExitCode, Incomplete, UserError
 from repeat_eval.execution.fixed_outputs import FixedOutput, Unit, judge_outputs
 from repeat_eval.execution.grading import REMOTE_KINDS
 from repeat_eval.execution.prepare import Workshop
@@ -25,6 +26,7 @@ from repeat_eval.records.thresholds import parse_threshold
 from repeat_eval.records.trial import Trial
 from repeat_eval.reports.files import write_atomic
 from repeat_eval.steps.files import make_output_folder
+from repeat_eval.steps.judge_baseline import read_baseline, write_baseline
 from repeat_eval.steps.judge_traces import Labels, read_labels, read_traces, sample
 from repeat_eval.steps.recording import now, target_log
 from repeat_eval.steps.request import Request
@@ -60,7 +62,6 @@ _EXIT_CODES: Mapping[SuiteVerdict, ExitCode] = {
     "fail": ExitCode.GATE_FAILED,
     "incomplete": ExitCode.INCOMPLETE,
 }
-MAX_BASELINE_BYTES = 50_000_000
 JSON_FILE, MARKDOWN_FILE = "judge-reliability.json", "judge-reliability.md"
 
 
@@ -164,7 +165,6 @@ def judge_reliability(wishes: JudgeWishes, request: Request, *, spec: SuiteSpec 
     if drift is not None and wishes.fail_on_drift and verdict != "incomplete":
         verdict = "incomplete" if all(one.drifted is None for one in drift) else verdict
         verdict = "fail" if any(one.drifted for one in drift) else verdict
-    spent = [trial.judge_cost for several in trials.values() for trial in several]
     report = EvaluatorReliability(
         suite=spec.name,
         source=str(wishes.traces) if isinstance(wishes.traces, Path) else "traces",
@@ -185,7 +185,7 @@ def judge_reliability(wishes: JudgeWishes, request: Request, *, spec: SuiteSpec 
         agreement=groups_of_raters(rated, seed=settings["seed"]),
         labels=against_labels(rated, seed=settings["seed"]),
         drift=drift,
-        judge_cost=sum(cost for cost in spent if cost is not None) if any(cost is not None for cost in spent) else None,
+        judge_cost=_cost([trial for several in trials.values() for trial in several]),
         stopped=stop.reason,
         warnings=tuple(warnings),
     )
@@ -194,7 +194,7 @@ def judge_reliability(wishes: JudgeWishes, request: Request, *, spec: SuiteSpec 
             report, warnings=(*report.warnings, "the evidence is incomplete: no baseline was saved")
         )
     elif wishes.save_baseline is not None:
-        write_atomic(wishes.save_baseline, _lines(baseline_of(spec.name, found, now())))
+        write_baseline(baseline_of(spec.name, found, now()), wishes.save_baseline)
     return report
 
 
@@ -207,27 +207,6 @@ def write_reliability(report: EvaluatorReliability, out: Path) -> list[Path]:
     write_atomic(out / JSON_FILE, data)
     write_atomic(out / MARKDOWN_FILE, markdown_of(report).encode())
     return [out / JSON_FILE, out / MARKDOWN_FILE]
-
-
-def read_baseline(path: Path, suite: str) -> Baseline:
-    """Read a baseline of this suite.
-
-    Raises:
-        UserError: it cannot be read, is none, is of another version or of another suite.
-    """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BASELINE_BYTES + 1)
-        baseline = msgspec.json.decode(data, type=Baseline)
-    except OSError as error:
-        raise UserError(Problem(f"cannot be read: {error.strerror or error}", str(path))) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UserError(Problem(f"is no baseline of an evaluator: {error}", str(path))) from None
-    if baseline.schema != BASELINE_SCHEMA:
-        raise UserError(Problem(f"is of the version {baseline.schema!r}; known is {BASELINE_SCHEMA}", str(path)))
-    if baseline.suite != suite:
-        raise UserError(Problem(f"is a baseline of the suite {baseline.suite!r}, and this is {suite!r}", str(path)))
-    return baseline
 
 
 def can_vary(configured: ConfiguredCheck) -> bool:
@@ -304,6 +283,13 @@ def _run(
         finally:
             request.progress.stop()
     return trials, stop
+
+
+def _cost(trials: Sequence[Trial]) -> float | None:
+    """US dollars that models cost; None when none was asked, or when it is unknown for any that was."""
+    costs = [trial.judge_cost for trial in trials if trial.judge_tokens or (trial.checks and trial.checks[0].judge)]
+    known = [cost for cost in costs if cost is not None]
+    return math.fsum(known) if known and len(known) == len(costs) else None
 
 
 def _verdict(
@@ -395,10 +381,3 @@ def _fingerprint(output: FixedOutput) -> str:
 
 def _key(unit: Unit) -> tuple[str, str]:
     return unit.output.trace, unit.check.name
-
-
-def _lines(baseline: Baseline) -> bytes:
-    """JSON with one trace a line, so that a repository shows what changed."""
-    head = msgspec.json.encode(msgspec.structs.replace(baseline, traces=()))
-    rows = b",\n".join(msgspec.json.encode(one) for one in baseline.traces)
-    return head.replace(b'"traces":[]', b'"traces":[\n' + rows + b"\n]", 1) + b"\n"

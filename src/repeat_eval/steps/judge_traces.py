@@ -55,6 +55,8 @@ def read_traces(source: Path | Sequence[Mapping[str, Any]], spec: SuiteSpec, req
     """
     if not isinstance(source, Path):
         traces = _from_rows(((place, dict(row)) for place, row in enumerate(source, 1)), spec, None)
+    elif (source / "run.jsonl").is_file():
+        raise UserError(Problem(f"is a folder of reports; give its run file, {source / 'run.jsonl'}", str(source)))
     elif source.is_dir():
         traces = _from_recordings(source, spec, request)
     elif looks_like_run_file(source):

@@ -53,7 +53,12 @@ def run_results(request: Request) -> Finished:
     with recording(header, request) as record:
         for trial in found.trials:
             record.add(trial)
-        run = record.finish(stopped=stopped, missing=footer.missing if footer else (), warnings=found.warnings)
+        run = record.finish(
+            stopped=stopped,
+            missing=footer.missing if footer else (),
+            warnings=found.warnings,
+            without=(footer.without or None) if footer else None,
+        )
     shown = [str(path) for path in files]
     report = report_of(run, settings, files=shown, base=base, base_missing=request.base_missing)
     return Finished(report, record)

@@ -95,6 +95,7 @@ def run_sides(head: SidePlan, base: SidePlan | None, request: Request) -> SidesD
                 base.settings,
                 _environ(base, request, "base", misses),
                 on_base_log,
+                base.function,
                 judge=sides[0].prepared.remote,
                 spare_interpreter=workshop.interpreter,
                 pace=workshop.pace,

@@ -11,10 +11,15 @@ from repeat_eval.analysis.report import Report
 from repeat_eval.records.run import RunFooter, RunHeader
 from repeat_eval.records.stored import Store
 from repeat_eval.records.trial import Trial
+from repeat_eval.records.two_looks import TwoLooks
 from repeat_eval.suite.checks.registry import known_kinds
 from repeat_eval.suite.model import CaseDefaults, CaseModel, SuiteModel
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class _LooksLine(msgspec.Struct):
+    second_look: TwoLooks
 
 
 class _FooterLine(msgspec.Struct):
@@ -65,10 +70,13 @@ def _suite() -> dict[str, Any]:
 
 
 def _run() -> dict[str, Any]:
-    schemas, components = msgspec.json.schema_components([RunHeader, Trial, _FooterLine], ref_template="#/$defs/{name}")
+    schemas, components = msgspec.json.schema_components(
+        [RunHeader, Trial, _LooksLine, _FooterLine], ref_template="#/$defs/{name}"
+    )
     return {
         "$schema": DIALECT,
-        "title": "one line of a repeat-eval run file: the header first, then trials, then the footer",
+        "title": "one line of a repeat-eval run file: the header first, then trials, then the footer; between two "
+        "looks what the second one is asked for",
         "anyOf": list(schemas),
         "$defs": components,
     }

@@ -60,7 +60,7 @@ class Settings(BaseModel):
     )
     second_look: fields.SecondLook | None = Field(
         None,
-        description="Two looks where base runs beside head: 3+20 (default from 6 cases on where no repeats are set), "
+        description="Two looks where base runs beside head: 3+20 (by itself from 6 cases on where no repeats are set), "
         "3+10, 5+20, both (improvements too), off, or first, fresh, cut, alarm, cap.",
     )
     workers: fields.Workers | None = Field(None, description="Trials in flight at once (default 4).")

@@ -162,12 +162,12 @@ const Detail = (() => {
   }
 
   function checkItem(check) {
-    const judged = check.judge ? ` judged by ${Words.line(check.judge)}${check.votes ? `, ${check.votes} votes` : ""}${typeof check.confidence === "number" ? `, ${Words.percent(check.confidence)} agree` : ""}` : "";
+    const judged = check.judge ? ` · judged by ${Words.line(check.judge)}${check.votes ? `, ${check.votes} votes` : ""}${typeof check.confidence === "number" ? `, ${Words.percent(check.confidence)} agree` : ""}` : "";
     return html("li", { class: check.passed ? "o-P" : "o-F" },
       html("span", { class: "sign", role: "img", "aria-label": check.passed ? "passed" : "failed" }, check.passed ? "✓" : "✕"),
       html("div", {},
         html("bdi", {}, Words.line(check.name || "check")),
-        check.score === null || check.score === 0 || check.score === 1 ? null : html("span", { class: "fine" }, ` score ${check.score.toFixed(2)}`),
+        check.score === null || check.score === 0 || check.score === 1 ? null : html("span", { class: "fine" }, ` · score ${check.score.toFixed(2)}`),
         judged ? html("span", { class: "fine" }, judged) : null,
         check.message ? html("p", {}, html("bdi", {}, Words.block(check.message))) : null));
   }

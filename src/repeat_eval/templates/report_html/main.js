@@ -96,10 +96,11 @@
     if (!byId("detectable")) return;
     const found = Model.rated.length ? RepeatEvalStatistics.detectableDifference(Model.rated, data.repeats) : null;
     byId("detectable").textContent = found === null ? "unknown" : Words.points(-found);
-    if (found === null) {
-      byId("detectable-text").textContent = Model.rated.length
-        ? "With one trial a case, or so few, how much trials differ within a case is not known." : "No trial gave a verdict.";
-    }
+    if (found !== null) return;
+    byId("detectable-text").textContent = !Model.rated.length ? "No trial gave a verdict."
+      : RepeatEvalStatistics.withinCaseVariance(Model.rated) === null
+        ? "With one trial a case it is not known how much the trials of a case differ."
+        : "Two runs like this one, side by side, could miss nearly any change: there are too few trials.";
   }
 
   const WAYS = { check: "first failing check", call: "tool calls", message: "message" };
@@ -130,7 +131,7 @@
     const head = html("summary", {},
       html("meter", { min: 0, max: most, value: group.trials, "aria-hidden": "true" }),
       html("span", { class: "title" }, html("bdi", {}, Words.line(group.title))),
-      html("span", { class: "fine" }, `${Words.count(group.trials, "trial")} of ${Words.count(group.cases, "case")}${group.errors ? `, ${Words.count(group.errors, "error")}` : ""}`));
+      html("span", { class: "fine" }, `${Words.count(group.trials, group.errors === group.trials ? "error" : "trial")} of ${Words.count(group.cases, "case")}${group.errors && group.errors < group.trials ? `, ${Words.count(group.errors, "error")}` : ""}`));
     const listed = [...members].map(([id, repetitions]) => html("li", {}, html("bdi", {}, ids.get(id).name), ": ",
       repetitions.map((repetition) => html("button", {
         type: "button", class: "quiet small", "aria-label": `Trial ${repetition} of ${ids.get(id).name}`,

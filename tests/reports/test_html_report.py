@@ -1,0 +1,268 @@
+"""report.html: what is in the file, and that nothing in it can do more than be read."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import Any
+
+import comparison_examples as compared
+import msgspec
+import pytest
+import report_examples as examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repeat_eval.analysis.report import HistoryPoint, Report
+from repeat_eval.records.trial import CheckResult, Judge, Tokens, ToolCall, Trial
+from repeat_eval.reports import html_data
+from repeat_eval.reports.html import render_html
+from repeat_eval.reports.html_data import page_data, page_trials
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "</style></title><h1>",
+    "<img src=x onerror=alert(1)>",
+    "\u2028\u2029\x1b[31m\u202e",
+    "{{ 7 * 7 }}{% raw %}",
+    "]]>&lt;'\"",
+)
+
+
+class Page(HTMLParser):
+    """Elements and the texts of scripts and styles, as a browser would find them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.raw: list[tuple[str, dict[str, str | None], str]] = []
+        self._open: tuple[str, dict[str, str | None]] | None = None
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._open = (tag, dict(attrs)) if tag in ("script", "style") else None
+
+    def handle_data(self, data: str) -> None:
+        if self._open is not None:
+            self.raw.append((*self._open, data))
+        else:
+            self.words += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = None
+
+    def data(self, name: str) -> Any:
+        (text,) = [text for _, attributes, text in self.raw if attributes.get("id") == name]
+        return json.loads(text)
+
+
+def trial(case: str, repetition: int, outcome: str = "passed", **more: Any) -> Trial:
+    return Trial(case=case, repetition=repetition, outcome=outcome, **more)  # type: ignore[arg-type]
+
+
+def page(report: Report, trials: list[Trial] | None = None, base: list[Trial] | None = None) -> Page:
+    return Page(render_html(report, trials, base or ()))
+
+
+def hostile_report() -> tuple[Report, list[Trial]]:
+    cases = [examples.case(text, "PF", message=text, tags=(text,), file=text, line=1) for text in HOSTILE]
+    report = examples.report(cases, suite=HOSTILE[0], warnings=HOSTILE)
+    trials = [
+        trial(
+            text,
+            number,
+            outcome,
+            message=text,
+            output=text,
+            checks=(CheckResult(text, False, 0.5, text, Judge(text)),),
+            tool_calls=(ToolCall(text, {text: text}),),
+        )
+        for text in HOSTILE
+        for number, outcome in ((1, "passed"), (2, "failed"))
+    ]
+    return report, trials
+
+
+def test_the_page_fetches_nothing_and_allows_its_own_scripts_alone() -> None:
+    found = page(examples.small())
+    (policy,) = [
+        attributes["content"]
+        for tag, attributes in found.tags
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; ")
+    for tag, attributes, text in found.raw:
+        if attributes.get("type") != "application/json":
+            digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+            assert f"'sha256-{digest}'" in policy, tag
+    for _, attributes in found.tags:
+        assert not [name for name in attributes if name.startswith("on") or name in ("src", "action", "style")]
+        assert (attributes.get("href") or "#").startswith(("#", "data:"))
+
+
+def test_texts_from_outside_are_text_wherever_they_stand() -> None:
+    report, trials = hostile_report()
+    found, plain = page(report, trials, trials), page(examples.small(), [], [])
+    assert {tag for tag, _ in found.tags} <= {tag for tag, _ in plain.tags}
+    assert len([tag for tag, _ in found.tags if tag == "script"]) == len([t for t, _ in plain.tags if t == "script"])
+    assert [case["id"] for case in found.data("data")["cases"]] == list(HOSTILE)
+    assert set(HOSTILE) <= set(found.data("trials")["texts"])
+    assert "</script><script>alert(1)</script>" in found.words
+    assert "{{ 7 * 7 }}" in found.words
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(alphabet=st.sampled_from("<>/!-sScCrRiIpPtT& \u2028\"'{}%"), min_size=1, max_size=60))
+def test_no_text_can_end_the_data_it_stands_in(text: str) -> None:
+    report = examples.report([examples.case(text, "PF", message=text)])
+    found = page(report, [trial(text, 1, output=text), trial(text, 2, "failed", message=text)])
+    assert found.data("data")["cases"][0]["id"] == text
+    assert text in found.data("trials")["texts"]
+
+
+def test_the_top_says_verdict_rates_and_what_could_have_been_detected() -> None:
+    words = " ".join(page(compared.regression()).words.split())
+    assert "Worse than base" in words
+    assert "What this could have detected" in words
+    assert "What could have stayed hidden: a fall of less than about" in words
+
+
+def test_without_a_base_the_page_says_so() -> None:
+    assert "This run is compared with nothing" in page(examples.small()).words
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        examples.small,
+        examples.solid,
+        examples.single,
+        examples.seeds_003,
+        compared.no_change,
+        compared.improvement,
+        compared.mixed,
+        compared.incomplete,
+        compared.maybe_worse,
+        compared.no_base,
+        compared.hostile,
+    ],
+)
+def test_reports_of_every_shape_are_rendered(make: Callable[[], Report]) -> None:
+    report = make()
+    assert len(page(report).data("data")["cases"]) == len(report.cases)
+
+
+def test_a_report_without_cases_is_a_page_as_well() -> None:
+    assert page(examples.empty()).data("data")["cases"] == []
+
+
+def test_a_case_s_reasons_stand_in_one_line() -> None:
+    report = examples.small()
+    twice = msgspec.structs.replace(report, reasons=(*report.reasons, *report.reasons))
+    case = next(reason.case for reason in report.reasons if reason.case)
+    assert page(twice).words.count(f"{case}:") == 1
+
+
+def test_stored_runs_are_handed_to_the_trend() -> None:
+    point = HistoryPoint(
+        commit="a" * 40, started="2026-01-01T00:00:00Z", pass_rate=0.9, interval=(0.8, 0.95), verdict="pass"
+    )
+    found = page(msgspec.structs.replace(examples.small(), history=(point,)))
+    assert found.data("data")["history"][0]["pass_rate"] == 0.9
+    assert ("div", {"id": "trend"}) in found.tags
+
+
+def test_the_page_is_below_a_megabyte_without_data() -> None:
+    assert len(render_html(examples.report([examples.case("a", "P")])).encode()) < 200_000
+
+
+def test_cases_that_wrote_their_own_threshold_or_gate_are_marked() -> None:
+    report = examples.report(
+        [examples.case("a", "P", own_threshold=True), examples.case("b", "P", own_gate=True), examples.case("c", "P")]
+    )
+    assert [case.own for case in page_data(report).cases] == ["t", "g", ""]
+
+
+def test_with_trials_known_examples_are_left_out_of_the_cases() -> None:
+    report = examples.report([examples.case("a", "PF")])
+    assert page_data(report).cases[0].examples
+    assert not page_data(report, [trial("a", 1)]).cases[0].examples
+
+
+def test_every_trial_s_detail_can_be_read_back() -> None:
+    report = examples.report([examples.case("a", "PE")])
+    first = trial(
+        "a",
+        1,
+        output="fine",
+        checks=(
+            CheckResult("contains", True, 1.0),
+            CheckResult("judge", False, 0.25, "curt", Judge("m", None, 3, 1.0)),
+        ),
+        tool_calls=(ToolCall("look", {"order": 1}), ToolCall("end")),
+        turns=2,
+        duration=0.5,
+        cost=0.01,
+        tokens=Tokens(10, 5),
+        attempts=1,
+        cached=False,
+    )
+    found = json.loads(msgspec.json.encode(page_trials(report, [trial("a", 2, "error", error_kind="timeout"), first])))
+    texts = found["texts"]
+    row, error = found["head"][0]
+    assert (row[0], row[1], texts[row[4]], row[7:]) == (1, "P", "fine", [2, 0.5, 0.01, [10, 5], 1, False])
+    contains, judge = found["checks"][row[5]]
+    assert (texts[contains[0]], contains[1:]) == ("contains", [1, 1.0])
+    assert [texts[judge[0]], *judge[1:3], texts[judge[3]], texts[judge[4]], *judge[5:]] == [
+        "judge", 0, 0.25, "curt", "m", 3, 1.0,
+    ]  # fmt: skip
+    look, end = found["calls"][row[6]]
+    assert (texts[look[0]], json.loads(texts[look[1]]), texts[end[0]], end[1]) == ("look", {"order": 1}, "end", -1)
+    assert error[:7] == [2, "E", "timeout", -1, -1, -1, -1]
+
+
+def test_texts_and_lists_that_repeat_stand_once() -> None:
+    checks = (CheckResult("contains", True, 1.0),)
+    report = examples.report([examples.case("a", "P" * 50)])
+    found = page_trials(report, [trial("a", n, output="same", checks=checks, tool_calls=()) for n in range(1, 51)])
+    assert (len(found.texts), len(found.checks), len(found.calls)) == (2, 1, 1)
+
+
+def test_long_texts_are_cut_until_they_fit_and_it_is_said() -> None:
+    report = examples.report([examples.case("a", "P" * 20)])
+    trials = [trial("a", n, output=f"{n} " + "x" * 5000) for n in range(1, 21)]
+    found = page_trials(report, trials, most=40_000)
+    assert found.limit == 1000
+    assert found.texts[0].endswith("… [4,002 more characters]")
+    assert page_trials(report, trials).limit == html_data.TEXT_LIMITS[0]
+
+
+def test_where_room_is_short_the_trials_of_cases_that_pass_everything_are_left_out() -> None:
+    report = examples.report([examples.case("solid", "P" * 20), examples.case("flaky", "PF" * 10)])
+    trials = [trial(case, n, output=f"{case} {n}") for case in ("solid", "flaky") for n in range(1, 21)]
+    found = page_trials(report, trials, most=1000)
+    assert [len(rows) for rows in found.head] == [0, 20]
+    assert found.left_out == 20
+
+
+def test_base_s_trials_stand_beside_head_s() -> None:
+    report = examples.report([examples.case("a", "P")])
+    found = page_trials(report, [trial("a", 1, output="head")], [trial("a", 1, output="base")])
+    assert [found.texts[side[0][0][4]] for side in (found.head, found.base)] == ["head", "base"]
+
+
+def test_scripts_write_no_markup() -> None:
+    from repeat_eval.reports.html import FOLDER, SCRIPTS
+
+    for name in SCRIPTS:
+        text = (FOLDER / name).read_text(encoding="utf-8")
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text)
+        assert "</script" not in text
