@@ -9,7 +9,8 @@ from repeat_eval.action.reasons import missing_secret
 
 
 def job(**environ: str) -> Any:
-    return SimpleNamespace(environ=environ, context=SimpleNamespace(restricted=None))
+    inputs = SimpleNamespace(cassette_mode=None, target=None)
+    return SimpleNamespace(environ=environ, context=SimpleNamespace(restricted=None), inputs=inputs)
 
 
 @pytest.mark.parametrize("name", ["key", "token"])

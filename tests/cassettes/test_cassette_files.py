@@ -149,3 +149,41 @@ def test_the_same_key_twice_is_an_error(tmp_path: Path) -> None:
     data["calls"] *= 2
     path.write_bytes(msgspec.json.format(json.dumps(data).encode()))
     assert "is there twice" in problem_of(path)
+
+
+def test_a_link_is_no_cassette_whatever_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    real = written(tmp_path / "elsewhere")
+    link = tmp_path / real.name
+    link.symlink_to(real)
+    assert "is a link" in problem_of(link)
+
+
+@pytest.mark.parametrize("wrong", ['"cost": -1', '"seconds": -0.5', '"tokens": {"input": -4}'])
+def test_numbers_that_no_run_can_give_are_refused(tmp_path: Path, wrong: str) -> None:
+    path = written(tmp_path)
+    path.write_text(path.read_text().replace('"text"', f'{wrong}, "text"'))
+    assert "is no recording" in problem_of(path)
+
+
+def test_a_file_nested_without_end_is_an_error(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    deep = '{"a": ' * 200_000 + "1" + "}" * 200_000
+    path.write_text(
+        path.read_text().replace('"text"', f'"tool_calls": [{{"id": "1", "name": "x", "arguments": {deep}}}], "text"')
+    )
+    assert str(path) in problem_of(path)
+
+
+def test_lines_are_right_where_responses_come_before_calls(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    call = json.loads(path.read_text())["calls"][0]
+    good = json.dumps({"key": "response", "request_key": "k", "text": "a"})
+    bad = json.dumps({"key": "response#1", "request_key": "k", "text": "a"})
+    path.write_text(
+        f'{{"schema": "repeat-eval/cassette/1", "case": "greets",\n"responses": [\n{good},\n{bad}\n],'
+        f'\n"calls": [\n{json.dumps(call)},\n{json.dumps(call)}\n]}}'
+    )
+    said = problem_of(path)
+    assert f"{path}:4" in said
+    assert f"{path}:8" in said

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from recording_desk import Desk, Model, request_of, slot_of
 
+from repeat_eval.cassettes import store
 from repeat_eval.cassettes.model_calls import RecordedCalls
 from repeat_eval.cassettes.session import CassetteMiss, Session
 from repeat_eval.models.call import CallSlot, ModelReply
@@ -118,10 +119,10 @@ def test_record_asks_again_and_drops_what_belonged_to_the_old_conversation(desk:
     desk.ask("auto", *[(request_of(), slot_of(index=index)) for index in (1, 2, 3)])
     _, _, model = desk.ask("record", (request_of("new"), slot_of(index=1)))
     assert len(model.slots) == 1
-    store = desk.session("replay").store
-    assert store.call(slot_of(index=1)) is not None
-    assert store.call(slot_of(index=2)) is None
-    assert store.call(slot_of(index=3)) is None
+    kept = desk.session("replay").store
+    assert kept.call(slot_of(index=1)) is not None
+    assert kept.call(slot_of(index=2)) is None
+    assert kept.call(slot_of(index=3)) is None
 
 
 def test_a_conversation_that_is_recorded_the_same_again_changes_no_byte(desk: Desk) -> None:
@@ -166,10 +167,10 @@ def test_200_cases_by_10_with_50_workers_lose_and_double_nothing_and_record_the_
         return session
 
     assert record().recorded == 2000
-    store = desk.session("replay").store
+    kept = desk.session("replay").store
     assert len(list(desk.folder.iterdir())) == 200
     for slot in slots:
-        found = store.call(slot)
+        found = kept.call(slot)
         assert found is not None
         assert found.reply.text == f"answer to {slot.case}\nrepetition {slot.repetition}, target 1"
 
@@ -227,3 +228,19 @@ def test_two_sides_that_share_a_judge_record_apart(tmp_path: Path) -> None:
     asyncio.run(both())
     assert head.store.call(slot_of(part="polite")) is not None
     assert base.store.call(slot_of(part="polite")) is not None
+
+
+def test_a_recording_is_on_disk_soon_although_the_next_one_comes_late(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "FLUSH_SECONDS", 0.05)
+
+    async def run() -> bool:
+        session = desk.session("auto")
+        await RecordedCalls(Model(), session)(request_of(), slot_of(1))
+        async with asyncio.timeout(20):
+            while not desk.folder.exists() or not list(desk.folder.glob("*.json")):  # noqa: ASYNC110 - no event for a file
+                await asyncio.sleep(0.01)
+        return session.store.path("greets").is_file()
+
+    assert asyncio.run(run()), "nothing was closed, and nothing else recorded"

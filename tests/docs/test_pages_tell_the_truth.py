@@ -81,7 +81,7 @@ def test_the_programs_of_the_python_page_run(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     programs = blocks(PYTHON_API, "python")
-    assert len(programs) == 3
+    assert len(programs) == 4
     for program in programs:
         exec(program, {"__name__": "page"})  # noqa: S102 - our own page
 

@@ -217,3 +217,50 @@ def test_base_without_a_suite_has_no_model_target(tmp_path: Path) -> None:
     code, printed = program("run", str(tmp_path / "suite.yaml"), "-o", out, "--base-dir", base)
     assert code == 2
     assert "base: there is no suite of this name" in printed
+
+
+def refused(folder: Path, suite: str) -> str:
+    """What is said of a suite that cannot be run."""
+    (folder / "suite.yaml").write_text(suite)
+    code, printed = program("run", str(folder / "suite.yaml"), "-o", str(folder / "out"))
+    assert code == 2, printed
+    return printed
+
+
+def test_a_setting_that_is_ignored_stops_the_run_at_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    suite = """\
+name: refunds
+target:
+  model:
+    name: openai:gpt-5-mini
+    settings: {temperature: 0}
+cases:
+  - {id: pays, input: refund order 7, repeats: 5, expect: [contains: Paid]}
+"""
+    printed = refused(tmp_path, suite)
+    assert "suite.yaml:5:" in printed
+    assert "openai:gpt-5-mini takes no `temperature` while it reasons: leave it out" in printed
+    judged = suite.replace("    settings: {temperature: 0}\n", "").replace("contains: Paid", "judge: Is kind.")
+    judged = judged.replace("cases:", "judge: {model: openai:gpt-5-mini, settings: {temperature: 0}}\ncases:")
+    printed = refused(tmp_path, judged)
+    assert "takes no `temperature`" in printed
+    assert "Warning" not in printed
+
+
+@pytest.mark.parametrize(
+    ("mock", "line"),
+    [
+        ('{python: "tools:gone"}', 12),
+        ('{when: {id: 7}, then: [{error: busy}, {python: "tools:gone"}]}', 12),
+        ('\n        - {returns: {python: "tools:gone"}, when: {id: 1}}\n        - {python: "tools:gone"}', 14),
+    ],
+)
+def test_a_function_behind_a_tool_that_is_not_there_is_named_at_its_place(tmp_path: Path, mock: str, line: int) -> None:
+    (tmp_path / "tools.py").write_text("def lookup(arguments):\n    return 1\n")
+    suite = SCRIPTED.replace(
+        '{name: lookup_order, mock: {python: "tools:lookup"}}', f"name: lookup_order\n        mock: {mock}"
+    )
+    printed = refused(tmp_path, suite)
+    assert f"suite.yaml:{line}:" in printed
+    assert "tools:gone: " in printed

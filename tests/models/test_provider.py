@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from typing import Any
 
 import pytest
@@ -291,3 +292,46 @@ def test_offline_needs_no_key_and_asks_nobody() -> None:
     with pytest.raises(TargetError) as caught:
         asyncio.run(ask(ModelRequest(model="openai:gpt-x", messages=ASK), SLOT))
     assert (caught.value.kind, caught.value.retryable) == ("recording", False)
+
+
+IGNORED = [
+    ("openai:gpt-5-mini", {"temperature": 0}, "takes no `temperature` while it reasons: leave it out"),
+    ("openai-chat:o3-mini", {"top_p": 0.5, "temperature": 0}, "takes no `top_p` and no `temperature` while it reasons"),
+    ("openai:gpt-5.1", {"temperature": 0, "thinking": "high"}, "or turn its reasoning off (`thinking: false`)"),
+    ("openai:gpt-4.1-mini", {"seed": 3}, "takes no `seed`: leave it out, or ask openai-chat:gpt-4.1-mini"),
+    ("openai:gpt-4.1-mini", {"thinking": "high"}, "takes no `thinking`"),
+    ("anthropic:claude-haiku-4-5", {"seed": 3, "temperature": 0}, "takes no `seed`: leave it out"),
+    ("anthropic:claude-opus-4-7", {"temperature": 0}, "takes no `temperature`"),
+    ("google:gemini-2.5-pro", {"parallel_tool_calls": False}, "takes no `parallel_tool_calls`"),
+]
+KEYS = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, "GOOGLE_API_KEY": KEY}
+
+
+@pytest.mark.parametrize(("name", "settings", "said"), IGNORED)
+def test_a_setting_that_the_model_would_never_be_told_is_refused(
+    name: str, settings: dict[str, Any], said: str
+) -> None:
+    with warnings.catch_warnings(), pytest.raises(UserError) as caught:
+        warnings.simplefilter("error")
+        make_ask(name, environ=KEYS).check_settings(settings)
+    assert str(caught.value).startswith(f"{name} takes no ")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("openai:gpt-5-mini", {"max_tokens": 5, "stream": True, "thinking": "low", "temperature": None}),
+        ("openai:gpt-5.1", {"temperature": 0}),
+        ("openai:gpt-5.1", {"temperature": 0, "openai_reasoning_effort": "none"}),
+        ("openai-chat:gpt-4.1-mini", {"temperature": 0, "seed": 3, "stop_sequences": ["."]}),
+        ("anthropic:claude-haiku-4-5", {"temperature": 0, "top_k": 3, "anthropic_metadata": {"user_id": "a"}}),
+        ("google:gemini-2.5-pro", {"temperature": 0, "seed": 3}),
+    ],
+)
+def test_settings_that_reach_the_model_are_taken(name: str, settings: dict[str, Any]) -> None:
+    make_ask(name, environ=KEYS).check_settings(settings)
+
+
+def test_where_nothing_is_asked_live_no_setting_is_refused() -> None:
+    make_ask("openai:gpt-5-mini", environ={}, offline=True).check_settings({"temperature": 0})

@@ -16,8 +16,11 @@ import pytest
 import report_examples as examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from two_looks import healthy, letters, two_sides
 
+from repeat_eval.analysis.analyse import analyse
 from repeat_eval.analysis.report import HistoryPoint, Report
+from repeat_eval.analysis.rules import Rules
 from repeat_eval.records.trial import CheckResult, Judge, Tokens, ToolCall, Trial
 from repeat_eval.reports import html_data
 from repeat_eval.reports.html import render_html
@@ -57,6 +60,7 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         self._open = None
+        self.words += " " if tag in ("td", "th", "dt", "dd") else ""
 
     def data(self, name: str) -> Any:
         (text,) = [text for _, attributes, text in self.raw if attributes.get("id") == name]
@@ -182,6 +186,14 @@ def test_stored_runs_are_handed_to_the_trend() -> None:
 
 def test_the_page_is_below_a_megabyte_without_data() -> None:
     assert len(render_html(examples.report([examples.case("a", "P")])).encode()) < 200_000
+
+
+def test_cases_that_were_run_again_stand_there_with_both_looks() -> None:
+    base, head = two_sides({"escalates": ("P" * 23, "PFF" + letters(9, 20)), **healthy(21)})
+    report = analyse(head, Rules(), base=base, base_source="side-by-side")
+    words = " ".join(page(report, list(head.trials), list(base.trials)).words.split())
+    assert "Second look: suspected cases were run again" in words
+    assert "escalates worse 3/3 → 1/3 20/20 → 9/20 −55 points <0.001 confirmed" in words
 
 
 def test_cases_that_wrote_their_own_threshold_or_gate_are_marked() -> None:

@@ -78,8 +78,8 @@ SITUATIONS: dict[str, tuple[dict[str, tuple[str, str]], str]] = {
     ),
     "together": (
         TOGETHER,
-        "### ❌ Worse than `main`: the 3 re-run cases together got worse, down 20.0 points in fresh trials, luck is very "
-        "unlikely",
+        "### ❌ Worse than `main`: the 3 re-run cases together got worse, down 20.0 points in fresh trials, luck is "
+        "very unlikely",
     ),
 }
 
@@ -181,7 +181,7 @@ def test_junit_writes_suspects_by_their_fresh_trials_and_others_by_their_first_l
         assert (properties["repeat-eval.first_passes"], properties["repeat-eval.first_n"]) == ("1", "3")
         assert (properties["repeat-eval.rerun_passes"], properties["repeat-eval.rerun_n"]) == ("9", "20")
         assert properties["evals.scores.pass.sum"] == "9"
-        whole = {one.get("name"): one.get("value") for one in tree.find("properties") or ()}
+        whole = {one.get("name"): one.get("value") for one in tree.iterfind("properties/property")}
         assert (whole["repeat-eval.second_look"], whole["repeat-eval.fresh_trials"]) == ("3+20", "40")
         assert cases["rises"].find("flakyFailure") is None
 

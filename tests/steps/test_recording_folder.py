@@ -10,10 +10,10 @@ import pytest
 from repeat_eval.errors import UserError
 from repeat_eval.records.journal import read_run
 from repeat_eval.records.run import CasePlan, RunHeader
+from repeat_eval.records.scrubbing import scrub_trial
 from repeat_eval.records.trial import CheckResult, ToolCall, Trial
 from repeat_eval.steps.recording import recording, target_log
 from repeat_eval.steps.request import Request
-from repeat_eval.steps.scrubbing import scrub_trial
 
 KEY = "-".join(("sk", "0123456789", "abcdef"))
 HEADER = RunHeader(suite="desk", repeats=2, cases=(CasePlan(id="a", asked=2),))

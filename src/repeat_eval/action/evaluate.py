@@ -88,11 +88,18 @@ def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept, suite: str) -> Evalua
         deciding = _deciding(request, spec, checkout)
         # A further look runs new trials of all cases at once, which no shard can know of.
         alone = job.inputs.mode == "run" and job.inputs.shard is None
-        if alone and checkout is not None and keeps_alpha_back(job, beside=job.inputs.base in _BESIDE):
-            request = msgspec.structs.replace(request, options=with_extra_looks(request.options, deciding))
-        look = looking(job, request, deciding, suite) if alone else None
+        beside_or_not = alone and keeps_alpha_back(job, beside=job.inputs.base in _BESIDE)
+        kept_back = with_extra_looks(request.options, deciding) if beside_or_not else request.options
+        asking = msgspec.structs.replace(request, options=kept_back)
+        based = checkout is not None or not beside_or_not
+        look = looking(job, asking, deciding, suite, based=based) if alone else None
+        request = request if look is None and not based else asking
+        again = look is not None and look.plan is not None
         if look is not None and look.plan is not None:
             request = fresh_request(request, deciding, look.plan)
+        if again and beside_or_not and checkout is None:
+            # A stored base may screen; fresh trials on both sides decide.
+            request = msgspec.structs.replace(request, base_run=None, base_missing=note or "base cannot be run")
         try:
             finished = _run(job, request, spec)
         except BaseNotStarted as error:
@@ -101,7 +108,7 @@ def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept, suite: str) -> Evalua
             note = f"base cannot be run: {error.problems[0]}"
             job.log.say(note)
             request, checkout = msgspec.structs.replace(request, base_dir=None, base_missing=note), None
-            request = _with_stored_base(job, request, wanted, kept)
+            request = request if again else _with_stored_base(job, request, wanted, kept)
             finished = _run(job, request, spec)
         if request.shard is not None:
             return Evaluated(finished.report, finished.recording, None)

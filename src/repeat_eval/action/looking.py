@@ -10,7 +10,7 @@ import msgspec
 from repeat_eval.action.earlier import Earlier, earlier_attempts
 from repeat_eval.action.job import Job
 from repeat_eval.analysis.look_verdicts import with_look
-from repeat_eval.analysis.looks import FRESH, LookPlan, first_look, spent, trials_of
+from repeat_eval.analysis.looks import FRESH, NOT_KNOWN, LookPlan, first_look, spent, trials_of
 from repeat_eval.analysis.report import Look, Report
 from repeat_eval.analysis.rules import exact
 from repeat_eval.errors import ExitCode, RepeatEvalError
@@ -26,6 +26,9 @@ from repeat_eval.suite.settings import ResolvedSettings, Settings, resolve
 if TYPE_CHECKING:
     from repeat_eval.suite.spec import SuiteSpec
 
+_NEW_COMMIT = frozenset({"opened", "synchronize"})
+"""Activities of a pull request whose first attempt nobody can have looked before. A head of before may be pushed again;
+then the comment tells of another commit by now, and GitHub would be asked at every push for nothing."""
 MAX_CASES = 20
 """Cases of one look that a person may name by patterns."""
 
@@ -57,11 +60,13 @@ def with_extra_looks(options: Settings, spec: SuiteSpec | None) -> Settings:
     return options.model_copy(update={"extra_looks": MAX_EXTRA_LOOKS})
 
 
-def looking(job: Job, request: Request, spec: SuiteSpec | None, suite: str) -> Looking | None:
+def looking(job: Job, request: Request, spec: SuiteSpec | None, suite: str, *, based: bool = True) -> Looking | None:
     """Which look this is; None where nothing of alpha is kept back, so that every run is judged by itself.
 
     Args:
         job: the step. request: what is to be run. spec: the suite whose settings decide. suite: its name.
+        based: whether there is a base to look at. Without one, only what earlier looks found makes this one a look: it
+            then gives no verdict, and what was red stays red.
 
     Raises:
         LooksUsedUp: this commit was looked at as often as it may be.
@@ -73,18 +78,21 @@ def looking(job: Job, request: Request, spec: SuiteSpec | None, suite: str) -> L
     shares = alpha_shares(settings["extra_looks"])
     alpha = exact(settings["alpha"])
     first = Looking(level=round(float(alpha * shares[0]), 12))
-    if job.context.run_attempt == 1:
-        return first
+    again = job.context.run_attempt > 1
+    if not again and job.context.action in _NEW_COMMIT:
+        return first if based else None
     earlier = earlier_attempts(job, _key(job, suite))
     for trouble in earlier.troubles:
         job.log.say(trouble)
+    if not earlier.looks and not (again and based):
+        return first if based else None
     note = earlier.note
-    number = max(job.context.run_attempt - 1, note.look if note is not None else 0)
-    # Where the looks are not known each attempt may have been one.
-    index = spent(earlier.looks) if earlier.looks else number
+    following = earlier.looks[-1].number + 1 if earlier.looks else 0
+    number = max(job.context.run_attempt - 1, following, note.look if note is not None else 0)
+    index = spent(earlier.looks, number)
     if index >= len(shares):
         raise _used_up(earlier, number)
-    notes = _notes(earlier, note, number)
+    notes = _notes(earlier, note, number, again=again)
     plan = LookPlan(
         number=number, kind="whole", alpha=alpha, share=shares[index], looks=earlier.looks, notes=tuple(notes)
     )
@@ -142,18 +150,16 @@ def _used_up(earlier: Earlier, number: int) -> LooksUsedUp:
     last = decided[-1]
     code = ExitCode.GATE_FAILED if last.red else ExitCode.PASSED
     word = "red" if last.red else "not red"
-    text = f"this commit was looked at {len(decided)} times already; attempt {last.attempt} was {word}, and that stands"
+    text = f"this commit was looked at {number} times already; attempt {last.attempt} was {word}, and that stands"
     return LooksUsedUp(f"{text}. {end}", code)
 
 
-def _notes(earlier: Earlier, note: RequestNote | None, number: int) -> list[str]:
-    who = f"{note.author} asked for it" if note is not None and note.author else "somebody ran the job again by hand"
+def _notes(earlier: Earlier, note: RequestNote | None, number: int, *, again: bool) -> list[str]:
+    who = "somebody ran the job again by hand" if again else "another run of the same commit looked before"
+    who = f"{note.author} asked for it" if note is not None and note.author else who
     notes = [f"this is further look {number} at this commit: {who}"]
     if not earlier.looks:
-        notes.append(
-            "what earlier attempts found is not known (no uploaded report and no comment of ours tells it), so the "
-            "whole suite was run again at this look's share of alpha; what they found is no part of this verdict"
-        )
+        notes.append(NOT_KNOWN)
     return notes
 
 

@@ -51,13 +51,24 @@ def nothing_changed(job: Job) -> str | None:
 
 def missing_secret(job: Job, spec: SuiteSpec | None) -> str | None:
     """The sentence about variables that should hold secrets and are empty; None when there are none."""
-    if spec is not None and spec.settings.cassette_mode == "replay":
-        return None  # nothing is asked, so a fork without secrets can be evaluated
+    if _asks_nobody(job, spec):
+        return None  # so a fork without secrets can be evaluated
     # act, which runs workflows elsewhere, hands an action's inputs over under their plain names as well: `key`.
     inputs = {input_name(field) for field in Inputs.model_fields}
     environ = {name: value for name, value in job.environ.items() if value.strip() or name not in inputs}
     missing = secrets.missing_secrets(_needed(spec), environ, looks_secret=looks_secret)
     return secrets.missing_sentence(missing, job.context.restricted) if missing else None
+
+
+def _asks_nobody(job: Job, spec: SuiteSpec | None) -> bool:
+    """Whether everything comes from recordings. What a suite file says of that holds for calls of models alone."""
+    if job.inputs.cassette_mode is not None:
+        return job.inputs.cassette_mode == "replay"
+    if spec is None or spec.settings.cassette_mode != "replay":
+        return False
+    own = () if job.inputs.target is None else (job.inputs.target.partition(":")[0],)
+    of_suite = () if own or spec.target is None else (spec.target.kind,)
+    return {*own, *of_suite, *(case.target.kind for case in spec.cases if case.target is not None)} <= {"model"}
 
 
 def _needed(spec: SuiteSpec | None) -> Iterable[str]:

@@ -45,12 +45,7 @@ def decided_by_looks(
     looks = head.header.second_look
     if isinstance(looks, UnsetType):
         return comparison, ()
-    counts = None
-    if stored is not None:
-        # A case that asked for something else when it was stored says nothing about this one.
-        left_out = frozenset(comparison.changed)
-        kept = {case.id: (case.base.passed, case.base.verdicts) for case in comparison.cases if case.id not in left_out}
-        counts = StoredBase(commit=stored.header.commit or "", counts=kept)
+    counts = None if stored is None else stored_counts(stored, comparison)
     found = look_twice(
         base,
         head,
@@ -66,6 +61,18 @@ def decided_by_looks(
     errors = too_many_errors(head, rules)
     lacking = (Reason(gate="max-error-rate", verdict="incomplete", text=errors),) if errors else ()
     return with_looks(comparison, found, plans, rules), lacking
+
+
+def stored_counts(stored: Run, comparison: Comparison) -> StoredBase:
+    """What a stored base says in two looks.
+
+    Args:
+        stored: its run. comparison: of head's first look with it.
+    """
+    # A case that asked for something else when it was stored says nothing about this one.
+    left_out = frozenset(comparison.changed)
+    kept = {case.id: (case.base.passed, case.base.verdicts) for case in comparison.cases if case.id not in left_out}
+    return StoredBase(commit=stored.header.commit or "", counts=kept)
 
 
 def with_looks(comparison: Comparison, found: SecondLook, plans: Mapping[str, CasePlan], rules: Rules) -> Comparison:

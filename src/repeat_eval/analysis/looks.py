@@ -25,6 +25,12 @@ FRESH_OF_SUITE = 7
 WATCHED = 3
 CUT = 0.30
 """One-sided p up to which a case that fell is watched."""
+FREE_LOOKS = 3
+"""Looks without a verdict that do not count at one commit. More of them do, or cancelling would be a way to look on."""
+NOT_KNOWN = (
+    "what earlier attempts found is not known (no uploaded report and no comment of ours tells it), so the whole suite "
+    "was run again at this look's share of alpha; what they found is no part of this verdict"
+)
 REGRESSIONS = frozenset({"suite-regression", "case-regression"})
 
 
@@ -58,9 +64,17 @@ class LookPlan(msgspec.Struct, frozen=True, kw_only=True):
         return decided[-1] if decided and decided[-1].red else None
 
 
-def spent(looks: Iterable[Look]) -> int:
-    """How many looks gave a verdict: one without a verdict has spent nothing."""
-    return sum(look.verdict != "incomplete" for look in looks)
+def spent(looks: Sequence[Look], number: int) -> int:
+    """How many shares of alpha are used up before look `number`, at least one for each look that gave a verdict.
+
+    An attempt that left nothing behind counts: it may have been ended because of what it showed. Only a look that is
+    known to have given no verdict has spent nothing, up to `FREE_LOOKS` of them.
+
+    Args:
+        looks: the earlier ones; empty when they are not known. number: of the look that is to come, from 0.
+    """
+    without = sum(look.verdict == "incomplete" for look in looks)
+    return max(number - min(without, FREE_LOOKS), len(looks) - without)
 
 
 def trials_of(

@@ -6,7 +6,6 @@ Fresh trials that the first look did not ask for are not looked at, so nobody ca
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,6 +15,7 @@ from msgspec import UNSET
 from repeat_eval.analysis import second_look_model as model
 from repeat_eval.analysis.case_figures import MAX_LETTERS, PASS_HAT_KS, outcome_letters
 from repeat_eval.analysis.examples import MAX_TEXT
+from repeat_eval.analysis.second_look_calls import calls_of
 from repeat_eval.analysis.second_look_wording import wording
 from repeat_eval.analysis.sides import plans_of, trials_by_case
 from repeat_eval.records.run import Run
@@ -34,7 +34,7 @@ from repeat_eval.statistics.second_look import (
     first_look,
     second_look,
 )
-from repeat_eval.statistics.second_look_planning import chance_to_find, cost_bound, fixed_repeats, looks_twice
+from repeat_eval.statistics.second_look_planning import chance_to_find, looks_twice
 from repeat_eval.statistics.stored_base import LEAST, split_stored
 
 
@@ -207,7 +207,13 @@ def look_twice(
     suspects = [*_rerun_cases(evidence, first.down, found.down, found, fresh, direction="down")]
     if first.up is not None and found.up is not None:
         suspects += _rerun_cases(evidence, first.up, found.up, found, fresh, direction="up")
-    calls = _calls(evidence, first, rows)
+    calls = calls_of(
+        (*evidence.base.trials, *evidence.head.trials),
+        dict(zip(ids, evidence.asked, strict=True)),
+        rows,
+        first,
+        settings,
+    )
     return model.SecondLook(
         mode=settings.mode,
         first=settings.n1,
@@ -381,39 +387,3 @@ def _difference(rows: Sequence[Row]) -> model.LookDifference:
 def _difference_of(fresh: Mapping[int, Row]) -> model.LookDifference | None:
     rows = [row for row in fresh.values() if row[1] and row[3]]
     return _difference(rows) if rows else None
-
-
-def _calls(evidence: _Evidence, first: FirstLook, rows: Sequence[Row]) -> model.LookCalls:
-    settings = evidence.settings
-    begun = dict(zip(evidence.ids, evidence.asked, strict=True))
-    asked = {evidence.ids[case]: trials for case, trials in first.rerun.items()}
-    looked_at = [
-        trial
-        for side in (evidence.base, evidence.head)
-        for trial in side.trials
-        if trial.case in begun and trial.repetition <= begun[trial.case] + asked.get(trial.case, 0)
-    ]
-    trials, first_trials = len(looked_at), sum(trial.repetition <= begun[trial.case] for trial in looked_at)
-    varied = sum(0 < base_c + head_c < base_n + head_n for base_c, base_n, head_c, head_n in rows)
-    fixed = fixed_repeats(settings, testable=varied + 1)
-    sides = 1 if settings.mode == "split" else 2
-    # Cases with repeats of their own have a longer first look.
-    longer = (2 if settings.mode == "side-by-side" else 1) * (sum(evidence.asked) - len(rows) * settings.n1)
-    fixed_trials = sides * len(rows) * fixed if fixed is not None else None
-    saved = fixed_trials - trials if fixed_trials is not None and fixed_trials > trials else None
-    costs = [trial.cost for trial in looked_at]
-    known = [cost for cost in costs if cost is not None]
-    cost = math.fsum(known) if known and len(known) == len(costs) else None
-    return model.LookCalls(
-        first=first_trials,
-        fresh=trials - first_trials,
-        trials=trials,
-        calls=sum(0 if trial.cached else trial.attempts or 1 for trial in looked_at),
-        asked=sum(first.rerun.values()) * sides,
-        most=cost_bound(len(rows), settings).most + longer,
-        fixed_repeats=fixed,
-        fixed_trials=fixed_trials,
-        saved=saved,
-        cost=cost,
-        cost_saved=cost / trials * saved if cost is not None and saved is not None else None,
-    )

@@ -23,7 +23,7 @@ import msgspec
 from repeat_eval.cassettes.entries import Asked, RecordedCall, RecordedResponse
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.models.call import CallSlot, ModelReply, RequestedTool
-from repeat_eval.records.trial import Tokens, ToolCall
+from repeat_eval.records.trial import NotNegative, NotNegativeInt, Tokens, ToolCall
 from repeat_eval.suite.checks.base import Answer
 
 SCHEMA = "repeat-eval/cassette/1"
@@ -49,10 +49,10 @@ class _Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: _Lines | None = None
     tool_calls: tuple[RequestedTool, ...] = ()
     tokens: Tokens | None = None
-    cost: float | None = None
+    cost: NotNegative | None = None
     model: str | None = None
     finish_reason: str | None = None
-    seconds: float | None = None
+    seconds: NotNegative | None = None
 
 
 class _Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -61,10 +61,10 @@ class _Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: _Lines | None = None
     output: Any = None
     tool_calls: tuple[ToolCall, ...] | None = None
-    turns: int | None = None
+    turns: NotNegativeInt | None = None
     tokens: Tokens | None = None
-    cost: float | None = None
-    seconds: float | None = None
+    cost: NotNegative | None = None
+    seconds: NotNegative | None = None
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -177,6 +177,8 @@ def read(path: Path) -> CaseCassette:
         UserError: it cannot be read, is no cassette, is broken, or was written by a newer version; with the line.
     """
     try:
+        if path.is_symlink():
+            raise UserError(Problem("is a link, as no cassette may be", str(path)))
         if path.stat().st_size > MAX_FILE_BYTES:
             raise UserError(Problem(f"is larger than {MAX_FILE_BYTES:,} bytes, as no cassette may be", str(path)))
         data = path.read_bytes()
@@ -190,8 +192,8 @@ def read(path: Path) -> CaseCassette:
     calls: dict[CallSlot, RecordedCall] = {}
     responses: dict[int, RecordedResponse] = {}
     problems: list[Problem] = []
-    place = 0
     for kind, raws in (("calls", file.calls), ("responses", file.responses)):
+        place = 0
         for raw in raws:
             text = bytes(raw)
             place = data.find(text, place)

@@ -6,6 +6,8 @@ two processes that record into one folder at once, the one that writes a case's 
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -36,6 +38,7 @@ class Store:
         self._fresh: set[CallSlot] = set()
         self._clock = clock
         self._flushed = clock()
+        self._due: asyncio.TimerHandle | None = None
 
     def load(self, cases: Iterable[str]) -> None:
         """Read the files of these cases.
@@ -118,6 +121,9 @@ class Store:
     def flush(self) -> None:
         """Write what is not on disk yet; UserError when that is impossible."""
         self._flushed = self._clock()
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
         if not self._dirty:
             return
         try:
@@ -135,7 +141,17 @@ class Store:
 
     def _changed(self, case: str) -> None:
         self._dirty.add(case)
-        if self._clock() - self._flushed >= FLUSH_SECONDS:
+        wait = FLUSH_SECONDS - (self._clock() - self._flushed)
+        if wait <= 0:
+            self.flush()
+        elif self._due is None:
+            # The next recording may be a slow model's, a minute from now.
+            with contextlib.suppress(RuntimeError):  # no event loop: the end of the session writes
+                self._due = asyncio.get_running_loop().call_later(wait, self._flush_in_time)
+
+    def _flush_in_time(self) -> None:
+        self._due = None
+        with contextlib.suppress(UserError):  # said when the session ends, which tries again
             self.flush()
 
     def _fits(self, case: str, size: int, replaced: int, what: str) -> bool:

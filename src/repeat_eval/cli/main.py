@@ -17,6 +17,7 @@ _COMMANDS = {
     "report": "Report from a run file, a report, or other tools' results, without running anything.",
     "merge": "Join the shards of a run (run --shard i/n), judge and report.",
     "compare": "Compare base with head, from files: is the difference real, or sampling noise?",
+    "convert": "Write results of any tool as a run file, a CTRF report or plain rows.",
     "plan": "How many repeats are needed: for a gate, and to find a change?",
     "aa": "How often would the gates alarm on a system that did not change?",
     "judge-reliability": "Can the checks that judge be trusted? Run them again on outputs that stay the same.",

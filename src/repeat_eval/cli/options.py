@@ -113,6 +113,17 @@ SHARD_OPTIONS = (
     ),
 )
 
+EXECUTOR_OPTIONS = (
+    option(
+        "--executor",
+        type=click.Choice(["local", "dask"]),
+        default="local",
+        show_default=True,
+        help="dask: trials run on the workers of an existing cluster; needs repeat-eval[dask].",
+    ),
+    option("--scheduler", metavar="ADDRESS", help="With --executor dask: the scheduler, e.g. tcp://10.0.0.5:8786."),
+)
+
 TARGET = option(
     "--target", metavar="TARGET", help="python:module:function, command:LINE or a URL, instead of the suite's."
 )

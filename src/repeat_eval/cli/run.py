@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from repeat_eval.cli.options import (
     COMPARISON_OPTIONS,
     DUPLICATES,
+    EXECUTOR_OPTIONS,
     FORMAT,
     GATE_OPTIONS,
     RESUME_OPTIONS,
@@ -41,6 +42,8 @@ _OF_A_SUITE = {
     "cases": ("--case", "which cases there are is decided by what runs them"),
     "tags": ("--tag", "which cases there are is decided by what runs them"),
     "settings_from": ("--settings-from", "there is no suite file to take them from"),
+    "executor": ("--executor", "only trials of a suite can run on a cluster"),
+    "scheduler": ("--scheduler", "only trials of a suite can run on a cluster"),
     "base_target": (
         "--base-target",
         "there is no suite to run; give --base, or with --command --base-dir or --base-ref",
@@ -87,7 +90,7 @@ _WITHOUT_EFFECT = {
     show_default=True,
     help="Folder for run.jsonl and the reports.",
 )
-@with_options(RESUME_OPTIONS, SHARD_OPTIONS)
+@with_options(RESUME_OPTIONS, SHARD_OPTIONS, EXECUTOR_OPTIONS)
 @with_options(RUN_OPTIONS, GATE_OPTIONS, COMPARISON_OPTIONS, SHOW_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
@@ -132,6 +135,7 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
         tags=values["tags"],
         shard=shard,
         durations=None if shard is None else values["durations"],
+        scheduler=_scheduler(ctx, values) if suite is not None else None,
         out=values["out"],
         resume=values["resume"],
         fresh=values["fresh"],
@@ -168,6 +172,17 @@ def _shard(ctx: click.Context, values: dict[str, Any]) -> tuple[int, int] | None
     from repeat_eval.execution.shards import parse_shard
 
     return parse_shard(values["shard"])
+
+
+def _scheduler(ctx: click.Context, values: dict[str, Any]) -> str | None:
+    """The cluster's scheduler, if trials are to run on one. A variable with its address alone asks for nothing."""
+    if values["executor"] == "dask":
+        if not values["scheduler"]:
+            raise UserError("--executor dask runs trials on a cluster that is there: give its address with --scheduler")
+        return str(values["scheduler"])
+    if ctx.get_parameter_source("scheduler") is ParameterSource.COMMANDLINE:
+        raise UserError("--scheduler does nothing without --executor dask")
+    return None
 
 
 def _refuse_without_effect(ctx: click.Context, given: str) -> None:

@@ -24,8 +24,10 @@ MODEL_KINDS = frozenset({"judge", "similar"})
 class MakeAsk(Protocol):
     """Makes whoever answers the calls of one model at one endpoint."""
 
-    def __call__(self, model: str, url: str | None, api_key_env: str | None, *, embedding: bool) -> Asker:
-        """Raises UserError when it cannot be asked, for instance since its key is missing."""
+    def __call__(
+        self, model: str, url: str | None, api_key_env: str | None, *, embedding: bool, timeout: float | None
+    ) -> Asker:
+        """`timeout` is in seconds; None is the run's own. Raises UserError when it cannot be asked, for instance since its key is missing."""
 
 
 class BoundJudges(msgspec.Struct, frozen=True):
@@ -92,7 +94,7 @@ class _Desk:
     def __init__(self, settings: ResolvedSettings, make_ask: MakeAsk) -> None:
         self._settings = settings
         self._make_ask = make_ask
-        self.askers: dict[tuple[str, str | None, str | None, bool], Asker] = {}
+        self.askers: dict[tuple[str, str | None, str | None, bool, float | None], Asker] = {}
         self._bound: dict[int, Callable[[Observation], Any]] = {}
 
     def take(self, case: CaseSpec, configured: ConfiguredCheck) -> None:
@@ -116,7 +118,10 @@ class _Desk:
                 "a `judge` check names no model: write `judge: {model: …}` into the suite or the check, for instance "
                 "openai:gpt-5-mini, or give one with --set judge.model=…"
             )
-        asks = [self._asker(str(one.model), one.url, one.api_key_env, embedding=False) for one in panel.graders]
+        asks = [
+            self._asker(str(one.model), one.url, one.api_key_env, embedding=False, timeout=one.timeout)
+            for one in panel.graders
+        ]
         for ask, grader in zip(asks, panel.graders, strict=True):
             ask.check_settings(grader.settings)
         return lambda observation: judge(asks, panel, configured.name, observation)
@@ -133,8 +138,10 @@ class _Desk:
         ask = self._asker(check.model, check.url, check.api_key_env, embedding=True)
         return lambda observation: compare(ask, check, configured.name, observation)
 
-    def _asker(self, model: str, url: str | None, api_key_env: str | None, *, embedding: bool) -> Asker:
-        key = (model, url, api_key_env, embedding)
+    def _asker(
+        self, model: str, url: str | None, api_key_env: str | None, *, embedding: bool, timeout: float | None = None
+    ) -> Asker:
+        key = (model, url, api_key_env, embedding, timeout)
         if key not in self.askers:
-            self.askers[key] = self._make_ask(model, url, api_key_env, embedding=embedding)
+            self.askers[key] = self._make_ask(model, url, api_key_env, embedding=embedding, timeout=timeout)
         return self.askers[key]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -52,8 +53,29 @@ class Places:
         for target in targets:
             if target is not None and target.kind == "python" and problem.message.startswith(f"{target.value}: "):
                 return self.of_target(target, problem)
+            if target is not None and target.kind == "model":
+                for path, reference in _functions_of_tools(target.value):
+                    if problem.message.startswith(f"{reference}: "):
+                        return place_of(target, problem.message, ("model", *path))
         for case in self._cases:
             references = [one.check.argument for one in case.checks if isinstance(one.check, Python)]
             if any(problem.message.startswith(f"{reference}: ") for reference in references):
                 return msgspec.structs.replace(problem, file=case.file, line=case.line)
         return self.of_suite(problem.message, ("interpreter",)) if self._named_in_suite else problem
+
+
+def _functions_of_tools(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    """The functions behind mocked tools of a `model:` target, with the paths below it at which they are written."""
+    if not path:
+        value, path = (value.get("tools") if isinstance(value, Mapping) else None), ("tools",)
+    entries: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, Mapping):
+        # Arguments and returned values are the user's own, whatever their keys.
+        entries = ((key, inner) for key, inner in value.items() if key in ("mock", "then", "python"))
+    elif isinstance(value, list | tuple):
+        entries = enumerate(value)
+    for key, inner in entries:
+        if key == "python" and isinstance(inner, str):
+            yield (*path, key), inner
+        else:
+            yield from _functions_of_tools(inner, (*path, key))

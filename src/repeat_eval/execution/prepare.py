@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,9 @@ import msgspec
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.execution.grading import RemoteCheck, is_remote
 from repeat_eval.execution.places import Places, place_of
-from repeat_eval.execution.trials import PlannedCase
+from repeat_eval.execution.trials import PlannedCase, run_trial
 from repeat_eval.records.run import CasePlan
-from repeat_eval.records.trial import ErrorKind
+from repeat_eval.records.trial import ErrorKind, Trial
 from repeat_eval.suite.checks.base import Observation, Score
 from repeat_eval.suite.settings import ResolvedSettings
 from repeat_eval.suite.spec import CaseSpec, ConfiguredCheck, SuiteSpec, TargetSpec
@@ -24,6 +24,7 @@ from repeat_eval.targets.run_as import RunAs
 
 if TYPE_CHECKING:
     from repeat_eval.cassettes.session import Session
+    from repeat_eval.execution.cluster.dask_cluster import DaskCluster
     from repeat_eval.execution.judges import BoundJudges
     from repeat_eval.execution.model_targets import ModelTargets
     from repeat_eval.models.call import AskModel
@@ -38,6 +39,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
     `to_start` must be started before and closed after; `remote` judges with the checks whose code is the user's.
     `blocking` is the function when all cases ask the same blocking one of this process, without a rate limit.
+    `run` runs a trial, and `cluster` is where, when that is not in this process.
     """
 
     cases: tuple[PlannedCase, ...]
@@ -45,6 +47,8 @@ class Prepared(msgspec.Struct, frozen=True):
     remote: RemoteCheck | None
     blocking: FunctionTarget | None = None
     pool: Any = None
+    run: Callable[..., Awaitable[Trial]] = run_trial
+    cluster: DaskCluster | None = None
 
     def target_files(self) -> tuple[str | None, ...]:
         """Files that Python targets were loaded from, once they are started."""
@@ -248,7 +252,9 @@ class Workshop(msgspec.Struct):
 
         return bind_judges(cases, self.settings, self._asker_of_judge)
 
-    def _asker_of_judge(self, model: str, url: str | None, api_key_env: str | None, *, embedding: bool) -> Asker:
+    def _asker_of_judge(
+        self, model: str, url: str | None, api_key_env: str | None, *, embedding: bool, timeout: float | None
+    ) -> Asker:
         from repeat_eval.models.embeddings import make_embedding_ask
         from repeat_eval.models.provider import make_ask
 
@@ -257,7 +263,7 @@ class Workshop(msgspec.Struct):
             url=url,
             api_key_env=api_key_env,
             environ=self.environ,
-            timeout=self.settings["timeout"],
+            timeout=self.settings["timeout"] if timeout is None else timeout,
             throttles=self.throttles,
             pace=self.shared_pace(),
             retries=self.settings["retries"],

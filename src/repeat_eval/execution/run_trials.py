@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from repeat_eval.targets.function_target import FunctionTarget
 
 
+RunTrial = Callable[[PlannedCase, int, int, RemoteCheck | None], Awaitable[Trial]]
+"""Runs one trial, see `run_trial`: case, repetition, the side's seed, judges with the user's code."""
+
+
 class Lane(msgspec.Struct, frozen=True, kw_only=True):
     """One side of a run: its cases, and where its trials go.
 
@@ -31,6 +35,7 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
         remote: judges with checks whose code is the user's.
         done: (case id, repetition) pairs that need not be run again.
         session: the side's recordings, where there are any.
+        run: runs a trial, when that does not happen in this process.
     """
 
     cases: Sequence[PlannedCase]
@@ -39,6 +44,7 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
     remote: RemoteCheck | None = None
     done: Collection[tuple[str, int]] = ()
     session: Session | None = None
+    run: RunTrial = run_trial
 
 
 async def run_trials(
@@ -118,7 +124,7 @@ async def run_lanes(
             lane, case = units[position]
             if lane.session is not None:
                 lane.session.enter()
-            trial = await run_trial(case, repetition, lane.seed, lane.remote)
+            trial = await lane.run(case, repetition, lane.seed, lane.remote)
             scheduler.ended(position)
             lane.on_trial(trial)
             replayed = lane.session is not None and lane.session.calls == "replay" and trial.cached

@@ -52,7 +52,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """SHA-256 over the request in one spelling (sorted keys, no blanks): 64 hexadecimal digits."""
-        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
+        return hashlib.sha256(msgspec.json.encode(self.in_values(), order="deterministic")).hexdigest()
 
 
 class RequestedTool(msgspec.Struct, frozen=True):

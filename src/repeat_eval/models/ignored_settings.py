@@ -51,6 +51,9 @@ def _dropped(client: Model[Any], settings: Mapping[str, Any]) -> set[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         kept, _ = client.prepare_request(given, ModelRequestParameters())
+    profile: Any = client.profile
+    if settings.get("thinking") and not profile.get("supports_thinking", False):
+        unsupported.add("thinking")
     return unsupported | (set(given) - set(kept or {}))
 
 

@@ -1,7 +1,8 @@
 """CTRF, the Common Test Report Format: JSON that reporters of many test runners write.
 
 A test's earlier attempts are in `retryAttempts`; they are the tries of one trial. pytest's reporter tells the step of
-pytest-repeat as a parameter, which is the repetition.
+pytest-repeat as a parameter, which is the repetition. In files of our own writer a test is a case, and all its attempts
+are trials.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Any
 import msgspec
 
 from repeat_eval.errors import Problem
-from repeat_eval.readers.base import FileResults, FoundTrial, ReadError, ReadOptions, identity
-from repeat_eval.readers.documents import number, read_document, text, whole
+from repeat_eval.readers.base import FileResults, FoundTrial, Gap, ReadError, ReadOptions, identity
+from repeat_eval.readers.documents import number, read_document, text, tokens, whole
 from repeat_eval.readers.kinds import error_kind
 from repeat_eval.readers.names import name_trials
 from repeat_eval.records.trial import ErrorKind, Outcome, one_line
@@ -30,6 +31,7 @@ _OUTCOMES: dict[str, Outcome] = {"passed": "passed", "failed": "failed", "skippe
 # How reporters write that a test was not judged at all: pytest's set-up, and the words of other runners.
 _BEFORE_VERDICT = frozenset({"setup_failed", "teardown_failed", "setup_error", "error", "errored", "broken"})
 _TIMEOUTS = frozenset({"timedout", "timed_out", "timeout"})
+_OURS = "repeat-eval"
 _TOTALS = ("passed", "failed", "skipped", "pending", "other")
 
 
@@ -40,6 +42,8 @@ class _Attempt(msgspec.Struct, gc=False):
     trace: Any = None
     raw: Any = msgspec.field(default=None, name="rawStatus")
     start: Any = None
+    number: Any = msgspec.field(default=None, name="attempt")
+    extra: Any = None
 
 
 class _Test(_Attempt, gc=False):
@@ -54,6 +58,7 @@ class _Test(_Attempt, gc=False):
 class _Results(msgspec.Struct, gc=False):
     tests: list[_Test]
     summary: dict[str, Any] | None = None
+    tool: Any = None
 
 
 class _Document(msgspec.Struct, gc=False):
@@ -84,6 +89,8 @@ def read(path: Path, options: ReadOptions) -> FileResults:
     results = read_document(path, _Document).results
     if len(results.tests) > options.max_testcases:
         raise ReadError(Problem(f"has more than {options.max_testcases:,} tests", file=str(path)))
+    if isinstance(results.tool, dict) and results.tool.get("name") == _OURS:
+        return _own(path, results, options)
     trials: list[FoundTrial] = []
     unknown: set[str] = set()
     undecided = numbered = lost = 0
@@ -128,6 +135,60 @@ def read(path: Path, options: ReadOptions) -> FileResults:
         warnings=tuple(warnings),
         broken=_contradiction(results),
     )
+
+
+def _own(path: Path, results: _Results, options: ReadOptions) -> FileResults:
+    """A file of our own writer: a test is a case, its attempts are all its trials; `extra` says what CTRF cannot."""
+    trials: dict[tuple[str, int], FoundTrial] = {}
+    asked: dict[str, int] = {}
+    for place, test in enumerate(results.tests, 1):
+        case = identity(test.name.strip())
+        if not case or case in asked:
+            why = "has the name of an earlier one" if case else "has no name"
+            raise ReadError(Problem(f"test {place} {why}", file=str(path)))
+        asked[case] = _extra(test, "asked") or 0
+        for attempt in test.attempts or []:
+            if attempt.status not in (*_OUTCOMES, "other"):
+                why = f"has a status that CTRF does not know: {one_line(attempt.status, 40)!r}"
+                raise ReadError(Problem(f"test {place} {why}", file=str(path)))
+            repetition = whole(attempt.number) or 0
+            if repetition < 1 or (case, repetition) in trials:
+                why = "has an attempt without a number, or two of one number"
+                raise ReadError(Problem(f"test {place} {why}", file=str(path)))
+            trials[case, repetition] = _own_trial(case, repetition, attempt)
+        if len(trials) > options.max_testcases:
+            raise ReadError(Problem(f"has more than {options.max_testcases:,} attempts", file=str(path)))
+    there = {case for case, _ in trials}
+    absent = [case for case in asked if asked[case] and case not in there]
+    return FileResults(
+        path=path,
+        format="ctrf",
+        trials=tuple(trials.values()),
+        asked={case: count for case, count in asked.items() if count},
+        gaps=tuple(Gap(message=f"no trial of {one_line(case, 80)} is listed") for case in absent),
+        broken=_contradiction(results),
+    )
+
+
+def _own_trial(case: str, repetition: int, attempt: _Attempt) -> FoundTrial:
+    extra = attempt.extra if isinstance(attempt.extra, dict) else {}
+    found = _trial(case, attempt, repetition)
+    kind = extra.get("errorKind")
+    return msgspec.structs.replace(
+        found,
+        error_kind=error_kind("", "", written=kind if isinstance(kind, str) else "harness")
+        if found.outcome == "error"
+        else None,
+        score=number(extra.get("score")),
+        cost=number(extra.get("cost"), least=0),
+        tokens=tokens(extra.get("tokensInput"), extra.get("tokensOutput")),
+        turns=whole(extra.get("turns")),
+        cached=extra["cached"] if isinstance(extra.get("cached"), bool) else None,
+    )
+
+
+def _extra(test: _Attempt, name: str) -> int | None:
+    return whole(test.extra.get(name)) if isinstance(test.extra, dict) else None
 
 
 def _without_ending(name: str) -> str:

@@ -71,6 +71,8 @@ def _looks(header: RunHeader) -> str:
     options = (
         f", cut {before.cut:g}, alarm {before.alarm:g}, cap {before.cap or 'usual'}{', both' if before.both else ''}"
     )
+    if before.mode != "side-by-side":
+        options += f", {before.mode} by {before.base_stored or 'a stored base'}"
     return f"{before.first}+{before.fresh}{options}"
 
 

@@ -27,6 +27,7 @@ class TwoLooks(msgspec.Struct, frozen=True, kw_only=True):
         cut, alarm, cap, both, mode: see `SecondLookSettings`; `cap` is None for the usual one.
         trials: fresh trials a side by case, in the suite's order; not there before the first look has ended.
         alarm_off: why the alarm was switched off, a sentence; not there when it was not.
+        base_stored: commit of the stored base behind the modes `screen` and `split`; not there side by side.
     """
 
     first: PositiveInt
@@ -39,6 +40,7 @@ class TwoLooks(msgspec.Struct, frozen=True, kw_only=True):
     mode: Literal["side-by-side", "screen", "split"] = "side-by-side"
     trials: dict[str, PositiveInt] | UnsetType = UNSET
     alarm_off: str | UnsetType = UNSET
+    base_stored: str | UnsetType = UNSET
 
     @classmethod
     def of(cls, settings: SecondLookSettings) -> TwoLooks:

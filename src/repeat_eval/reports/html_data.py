@@ -24,6 +24,8 @@ _T = TypeVar("_T")
 _encode = msgspec.json.Encoder().encode
 MAX_DETAIL = 10_000_000
 """Bytes that the detail of all trials may take, about."""
+SHORT_ARGUMENTS = 90
+"""Bytes of a tool call's arguments up to which they stand in one line."""
 ROW_BYTES = 75
 """What a trial takes besides its texts, about."""
 TEXT_LIMITS = (24_000, 8_000, 3_000, 1_000, 400, 150)
@@ -374,7 +376,8 @@ class _Table:
     def _arguments(self, call: ToolCall) -> int:
         if call.arguments is None:
             return -1
-        return self._text(msgspec.json.format(_encode(call.arguments), indent=2).decode())
+        text = _encode(call.arguments)
+        return self._text(msgspec.json.format(text, indent=2 if len(text) > SHORT_ARGUMENTS else 0).decode())
 
 
 def _repetition(trial: Trial) -> int:

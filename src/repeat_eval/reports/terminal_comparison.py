@@ -81,9 +81,10 @@ def summary_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
         looks = comparison.second_look
         label = "Pass rate"
         if looks is not None:
-            label = "First look"
+            label = "Pass rate, first look"
             if (fresh := looks.fresh_difference) is not None:
                 rates = f"{fmt.percent1(fresh.base)} → {fmt.percent1(fresh.head)}"
+                label = "First look"
                 yield f"Second look at all cases  {rates}, {twice.rate_difference(fresh)}", "bold"
         yield f"{label}  {words.rates(comparison)}{_interval(comparison)}{_weighted(comparison)}", "bold"
         if base.rerun_interval and head.rerun_interval:
@@ -108,7 +109,8 @@ def summary_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
         yield f"Statistical significance: {words.significance(comparison.p, comparison.level)}", ""
     elif looks.suspects or looks.down.alarm:
         two_sided = min(1.0, 2.0 * looks.down.p)
-        whose = "all cases" if looks.down.alarm else "the re-run cases together"
+        one = sum(case.direction == "down" for case in looks.suspects) == 1
+        whose = "all cases" if looks.down.alarm else "the re-run case" if one else "the re-run cases together"
         yield f"Over both looks, {whose}: {words.significance(two_sided, twice.level_of(looks.down.p))}", ""
     yield f"Verdict: {words.verdict_words(comparison)}", _VERDICT_STYLES.get(comparison.verdict, "bold")
 

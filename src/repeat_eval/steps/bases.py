@@ -41,6 +41,9 @@ def base_from_files(request: Request, suite: str) -> Base | None:
         UserError: the files cannot be read, hold nothing, or are of another suite. An explicit base that is broken is
             never taken for no base.
     """
+    if request.base_stored is not None:
+        found = base_from((str(request.base_stored),), request, suite)
+        return Base(found.run, "stored")
     if request.base_run is not None:
         header = msgspec.structs.replace(request.base_run.header, suite=suite)
         return Base(msgspec.structs.replace(request.base_run, header=header), "stored")

@@ -61,6 +61,7 @@ def session_of(
     *,
     function: bool = False,
     side: str = "head",
+    folder_of_suite: Path | None = None,
 ) -> Session | None:
     """The recordings of one side, read and ready; None when there are none to be.
 
@@ -71,11 +72,13 @@ def session_of(
         spec: the suite. cases: those that will run. settings: of the run. request: what was asked for.
         function: whether the target is a function of this process.
         side: `head` or `base`.
+        folder_of_suite: head's, which base's recordings stand beside too: base's own may be a checkout that is gone
+            when the run is over. None for the suite's.
 
     Raises:
         UserError: the settings do not go together, or cassettes are broken.
     """
-    folder = cassette_folder(settings, spec.folder, side)
+    folder = cassette_folder(settings, folder_of_suite or spec.folder, side)
     if folder is None:
         return None
     from repeat_eval.cassettes.session import Session

@@ -22,6 +22,7 @@ from repeat_eval.execution.grading import REMOTE_KINDS
 from repeat_eval.execution.prepare import Workshop
 from repeat_eval.execution.stopping import Stop
 from repeat_eval.records.fingerprints import fingerprint
+from repeat_eval.records.scrubbing import scrub_trial
 from repeat_eval.records.thresholds import parse_threshold
 from repeat_eval.records.trial import Trial
 from repeat_eval.reports.files import write_atomic
@@ -30,7 +31,6 @@ from repeat_eval.steps.judge_baseline import read_baseline, write_baseline
 from repeat_eval.steps.judge_traces import Labels, read_labels, read_traces, sample
 from repeat_eval.steps.recording import now, target_log
 from repeat_eval.steps.request import Request
-from repeat_eval.steps.scrubbing import scrub_trial
 from repeat_eval.steps.sides import side_environ
 from repeat_eval.suite.checks.registry import BUILT_IN
 from repeat_eval.suite.judge_settings import model_name

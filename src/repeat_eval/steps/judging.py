@@ -40,6 +40,7 @@ def report_of(
     wall: float | None = None,
     files: Iterable[str] = (),
     base: Base | None = None,
+    base_stored: Run | None = None,
     base_written: RunHeader | None = None,
     base_missing: str | None = None,
 ) -> Report:
@@ -49,6 +50,7 @@ def report_of(
         run: the run. settings: all settings with their sources.
         wall: seconds that the run took. files: the files that it was read from.
         base: what it is compared with.
+        base_stored: the stored run behind two looks that took it for base; `base` then holds fresh trials only.
         base_written: what base's own suite asks for, to tell how head changes its own gate.
         base_missing: why there is no base, when one was looked for.
     """
@@ -62,6 +64,8 @@ def report_of(
     compared: dict[str, Any] = {"base_missing": base_missing}
     if base is not None:
         compared = {"base": base.run, "base_source": base.source}
-    if base is not None and base_written is not None:
+    if base_stored is not None:
+        compared |= {"base_stored": base_stored, "base_source": "stored"}
+    if (base is not None or base_stored is not None) and base_written is not None:
         compared["base_written"] = base_written
     return analyse(run, rules_of(settings), settings=shown, wall=wall, files=files, **compared)

@@ -96,7 +96,13 @@ def compared(files: Sequence[str], request: Request, base_files: Sequence[str]) 
     """
     run = run_from(files, request)
     base = base_from(base_files, request, run.header.suite) if base_files else None
+    stored = None
+    if run.header.second_look and (base is not None or run.header.second_look.mode != "side-by-side"):
+        from repeat_eval.steps.screening import stored_beside
+
+        stored = stored_beside(find_files(files), run.header)
     settings = resolve(("option", request.options), ("variable", request.variables), ("run file", settings_of_run(run)))
     paths = find_files(files)
     told_by_report = len(paths) == 1 and looks_like_report(paths[0])
-    return Judged(report_of(run, settings, files=list(files), base=base), None if told_by_report else run.trials)
+    report = report_of(run, settings, files=list(files), base=base, base_stored=stored)
+    return Judged(report, None if told_by_report else run.trials)

@@ -16,11 +16,11 @@ from repeat_eval.records.journal import Journal, OpenRun, looks_like_run_file, o
 from repeat_eval.records.lock import writer_lock
 from repeat_eval.records.resume import refusals, trials_to_keep
 from repeat_eval.records.run import Run, RunFooter, RunHeader, StopReason
+from repeat_eval.records.scrubbing import scrub_header, scrub_trial
 from repeat_eval.records.trial import Trial
 from repeat_eval.records.two_looks import TwoLooks
 from repeat_eval.steps.files import find_files, make_output_folder
 from repeat_eval.steps.request import Request
-from repeat_eval.steps.scrubbing import scrub_header, scrub_trial
 from repeat_eval.targets.environment import Scrubber
 from repeat_eval.targets.scratch import remove_left_behind
 
@@ -51,9 +51,13 @@ class Recording:
         self.header = header
         self.kept = kept
         """Trials of the interrupted run that is being resumed, without its errors."""
+        self.begun = False
+        """Whether its file was opened: a base that a stored one screens may never run."""
         self.resumed = False
         self.spent_before: float | None = None
         """US dollars that the interrupted run has cost; None where that is not known, or there is none."""
+        self.fresh_only = False
+        """Whether only fresh trials are run: the first look is a stored base's."""
         self._trials = {trial.key: trial for trial in kept}
         self._old_errors: set[tuple[str, int]] = set()
         self._open_journal = open_journal
@@ -94,6 +98,7 @@ class Recording:
         Raises:
             UserError: it cannot be written.
         """
+        self.begun = True
         if self._open_journal is not None:
             self._journal = self._open_journal()
             self._open_journal = None
@@ -132,7 +137,8 @@ class Recording:
     @property
     def wants_trials(self) -> bool:
         """The same for what is asked by now, be it only the first look."""
-        return len(self._trials) - len(self._old_errors) < asked_of(self.header)
+        first = sum(plan.asked for plan in self.header.cases) if self.fresh_only else 0
+        return len(self._trials) - len(self._old_errors) < asked_of(self.header) - first
 
     @property
     def wall(self) -> float:
@@ -171,7 +177,9 @@ def recording(header: RunHeader, request: Request) -> Iterator[Recording]:
 
 
 @contextlib.contextmanager
-def recordings(headers: Mapping[str, RunHeader], request: Request) -> Iterator[list[Recording]]:
+def recordings(
+    headers: Mapping[str, RunHeader], request: Request, *, screened: bool = False
+) -> Iterator[list[Recording]]:
     """Open the output folder for runs, one file each; a run file is opened by `begin`, or by the first trial.
 
     A base file that an earlier run left there is removed when this run starts and has none of its own: it would belong
@@ -180,6 +188,7 @@ def recordings(headers: Mapping[str, RunHeader], request: Request) -> Iterator[l
     Args:
         headers: header of each run by the name of its file.
         request: says which folder, and whether unfinished runs there are resumed or thrown away.
+        screened: base may never be run, so an earlier run's base file goes when head starts.
 
     Raises:
         UserError: the folder cannot be written, another process is writing there, an unfinished run is there and
@@ -193,7 +202,8 @@ def recordings(headers: Mapping[str, RunHeader], request: Request) -> Iterator[l
         return
     make_output_folder(request.out)
     with writer_lock(request.out):
-        stale = _stale_base(request, request.out) if BASE_FILE not in clean else None
+        late = screened and not request.resume
+        stale = _stale_base(request, request.out) if BASE_FILE not in clean or late else None
         made = [_opened(request.out / name, header, request, stale) for name, header in clean.items()]
         try:
             yield made

@@ -52,13 +52,17 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         base: files of base to compare with: a run file, a report, or other tools' results.
         base_dir, base_ref: base's checkout, or its revision, to be run beside head.
         base_target: the target of base, when both sides are in the same folder.
-        base_run: a run to compare with that comes from the store.
+        base_run: a run to compare with that comes from the store; where base can be run too, it only screens.
+        base_stored: a file with such a run.
+        ready_base: makes base's own environment, before its targets start; called at most once, and not at all where a
+            stored base screens and nothing is suspected. May raise UserError.
         base_missing: why there is no base, when one was looked for.
         settings_from: whose suite file decides thresholds, gates and repeats.
         cases, tags: which cases; empty means all.
         fresh_trials: which trials a further look at the suite takes; None for an ordinary run.
         shard: number of the shard to run, and how many there are; None for a whole run.
         durations: file of an earlier run by whose durations the trials are divided among shards.
+        scheduler: address of the Dask cluster whose workers run the trials; None runs them here.
         out: folder for the run file and the reports; None writes nothing.
         resume: go on with an unfinished run. fresh: throw an unfinished run away.
         name: name of the suite in command and results mode.
@@ -85,6 +89,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     base_ref: str | None = None
     base_target: str | None = None
     base_run: Run | None = None
+    base_stored: Path | None = None
+    ready_base: Callable[[], None] | None = None
     base_missing: str | None = None
     settings_from: Literal["head", "base"] = "head"
     cases: tuple[str, ...] = ()
@@ -92,6 +98,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     fresh_trials: FreshTrials | None = None
     shard: tuple[int, int] | None = None
     durations: Path | None = None
+    scheduler: str | None = None
     out: Path | None = None
     resume: bool = False
     fresh: bool = False

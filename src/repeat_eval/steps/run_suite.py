@@ -29,6 +29,8 @@ from repeat_eval.suite.spec import CaseSpec, SuiteSpec
 from repeat_eval.version import __version__
 
 if TYPE_CHECKING:
+    from repeat_eval.records.run import Run
+    from repeat_eval.steps.screening import Screening
     from repeat_eval.targets.function_target import FunctionTarget
 
 IN_PROCESS = "a function of this process"
@@ -58,6 +60,10 @@ def run_suite(
     if request.target is not None:
         spec = _with_target(spec, request.target)
     settings = resolve(("option", request.options), ("variable", request.variables), ("suite", spec.settings))
+    if request.scheduler is not None:
+        from repeat_eval.steps.cluster import refuse_on_cluster
+
+        refuse_on_cluster(spec, settings, request, in_process=function is not None or base_function is not None)
     with contextlib.ExitStack() as stack:
         checkout = None
         if request.base_dir is not None or request.base_ref is not None:
@@ -78,17 +84,23 @@ def run_suite(
 
             header = with_shard(header, request)
         written = None if base_suite is None else _as_base_wrote_it(base_suite, request)
-        header, settings = _looking_twice(header, settings, cases, request, beside=checkout is not None)
         base = base_from_files(request, header.suite)
+        stored = base.run if base is not None and (request.base_run or request.base_stored) else None
+        header, settings, screening = _looking_twice(
+            header, settings, cases, request, beside=checkout is not None, stored=stored
+        )
         loading = load_reports_meanwhile()
         head = SidePlan(spec=spec, cases=cases, settings=settings, header=header, function=function)
         base_plan = None
         if checkout is not None:
             base_plan = _base_plan(head, checkout, request, base_suite, written, function=base_function)
-        finished = run_sides(head, base_plan, request)
+        if screening is None:
+            _ready(request, checkout)
+        finished = run_sides(head, base_plan, request, screening=screening)
         loading.join()
-    if finished.base_run is not None:
-        base = Base(finished.base_run, "side-by-side")
+    if finished.base_run is not None or screening is not None:
+        # Beside a stored base that screens, base may not have run at all.
+        base = None if finished.base_run is None else Base(finished.base_run, "side-by-side")
     if written is not None and request.fresh_trials is not None:
         written = request.fresh_trials.chosen(written)
     report = report_of(
@@ -96,6 +108,7 @@ def run_suite(
         settings,
         wall=finished.recording.wall,
         base=base,
+        base_stored=screening.stored if screening is not None else None,
         base_written=written,
         base_missing=request.base_missing,
     )
@@ -103,22 +116,46 @@ def run_suite(
 
 
 def _looking_twice(
-    header: RunHeader, settings: ResolvedSettings, cases: Sequence[CaseSpec], request: Request, *, beside: bool
-) -> tuple[RunHeader, ResolvedSettings]:
-    """Header and settings of a run that takes two looks, if it does, and a line about what that can cost."""
-    if request.fresh_trials is not None or (not beside and settings.source("second_look") == "default"):
-        return header, settings
+    header: RunHeader,
+    settings: ResolvedSettings,
+    cases: Sequence[CaseSpec],
+    request: Request,
+    *,
+    beside: bool,
+    stored: Run | None,
+) -> tuple[RunHeader, ResolvedSettings, Screening | None]:
+    """Header and settings of a run that takes two looks, if it does, and a line about what that can cost.
+
+    With a stored base comes the part that it plays, if it plays one.
+    """
+    unasked = settings.source("second_look") == "default"
+    splits = stored is not None and not beside and rules_of(settings).gate_stored
+    if request.fresh_trials is not None or not (beside or splits or not unasked):
+        return header, settings, None
     from repeat_eval.steps.second_look import chosen, most_said, shown_settings, tell, why_fixed, with_looks
 
-    looks = chosen(settings, cases, shard=request.shard is not None) if beside else None
+    looks = chosen(settings, cases, shard=request.shard is not None) if beside or splits else None
+    screening = None
+    if looks is not None and stored is not None:
+        from repeat_eval.steps.screening import screening_of
+
+        screening, why = screening_of(stored, header, looks, rules_of(settings), beside=beside)
+        if screening is None:
+            end = "base runs beside head from the start" if beside else "the number of repeats is fixed"
+            request.say(f"the stored base cannot be the first look: {why}; {end}")
+            looks = looks if beside else None
+    elif looks is None:
+        why_not = why_fixed(settings, len(cases) if beside else None)
+        if why_not is not None:
+            request.say(why_not)
     if looks is None:
-        why = why_fixed(settings, None if not beside else len(cases))
-        if why is not None:
-            request.say(why)
-        return header, settings
-    header, settings = with_looks(header, looks, cases), shown_settings(settings, looks)
+        return header, settings, None
+    if screening is not None:
+        looks = screening.looks(looks)
+    header = with_looks(header, looks, cases, fixed=screening.unknown if screening is not None else ())
+    settings = shown_settings(settings, looks)
     tell(request, most_said(header, settings))
-    return header, settings
+    return header, settings, screening
 
 
 def _base_plan(
@@ -171,6 +208,12 @@ def _as_base_wrote_it(base_suite: SuiteSpec, request: Request) -> RunHeader:
         looks = chosen(layers, cases)
         return header if looks is None else with_looks(header, looks, cases)
     return header
+
+
+def _ready(request: Request, checkout: Checkout | None) -> None:
+    """Make base's own environment, for a base that runs from the start."""
+    if checkout is not None and request.ready_base is not None:
+        request.ready_base()
 
 
 def _planned(cases: Sequence[CaseSpec], header: RunHeader) -> tuple[CaseSpec, ...]:

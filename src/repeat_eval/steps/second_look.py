@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,6 +23,7 @@ from repeat_eval.suite.spec import CaseSpec
 
 if TYPE_CHECKING:
     from repeat_eval.analysis.second_look import ReRunPlan
+    from repeat_eval.steps.screening import Screening
 
 USUAL = "3+20"
 MAX_NAMED = 5
@@ -94,16 +95,19 @@ def why_fixed(settings: ResolvedSettings, cases: int | None, *, command: bool = 
     return f"no second look: {why}, so the number of repeats is fixed"
 
 
-def with_looks(header: RunHeader, looks: TwoLooks, cases: Sequence[CaseSpec]) -> RunHeader:
+def with_looks(
+    header: RunHeader, looks: TwoLooks, cases: Sequence[CaseSpec], *, fixed: Collection[str] = ()
+) -> RunHeader:
     """The header of a run that takes two looks: of each case the first one is asked for.
 
     A case's own repeats are its first look: somebody wanted to see it so often.
 
     Args:
         header: as for fixed repeats. looks: the looks. cases: those of the header.
+        fixed: ids of cases that keep their fixed repeats, since base says nothing about them.
     """
-    own = {case.id: case.repeats or looks.first for case in cases}
-    plans = tuple([msgspec.structs.replace(plan, asked=own[plan.id]) for plan in header.cases])
+    own = {case.id: case.repeats or looks.first for case in cases if case.id not in fixed}
+    plans = tuple([msgspec.structs.replace(plan, asked=own.get(plan.id, plan.asked)) for plan in header.cases])
     return msgspec.structs.replace(header, cases=plans, second_look=looks)
 
 
@@ -122,12 +126,14 @@ def most_said(header: RunHeader, settings: ResolvedSettings) -> str:
 
     looks = header.second_look
     assert not isinstance(looks, UnsetType)  # noqa: S101 - the caller looked
-    first = 2 * sum(plan.asked for plan in header.cases)
+    alone = looks.mode != "side-by-side"
+    first = (1 if alone else 2) * sum(plan.asked for plan in header.cases)
     bound = cost_bound(len(header.cases), looks.settings(0.05))
     fresh, alarm = bound.without_alarm - bound.first, bound.most - bound.first
     text = (
-        f"second look: {first:,} trials first, {looks.first} a side of a case, then {looks.fresh} fresh ones a side of "
-        f"each suspect; at most {first + fresh:,} trials"
+        f"second look: {first:,} trials first, {looks.first} {'of head' if alone else 'a side'} of a case, then "
+        f"{looks.fresh} fresh ones {'of head' if looks.mode == 'split' else 'a side'} of each suspect; at most "
+        f"{first + fresh:,} trials"
     )
     if alarm > fresh:
         text += f", {first + alarm:,} if the whole suite raises an alarm"
@@ -150,7 +156,14 @@ class After(msgspec.Struct, frozen=True):
 
 
 def after_first_look(
-    records: Sequence[Recording], settings: ResolvedSettings, stop: Stop, *, trials: int, seconds: float, free: bool
+    records: Sequence[Recording],
+    settings: ResolvedSettings,
+    stop: Stop,
+    *,
+    trials: int,
+    seconds: float,
+    free: bool,
+    screening: Screening | None = None,
 ) -> After:
     """Decide what is run again.
 
@@ -158,18 +171,23 @@ def after_first_look(
     chosen in any way that does not depend on the fresh trials. What was decided once, in an interrupted run, holds.
 
     Args:
-        records: base and head, their first look whole. settings: of the run. stop: knows what was spent.
+        records: base and head, their first look whole; head alone where a stored base is base's first look.
+        settings: of the run. stop: knows what was spent.
         trials: how many were run just now, and seconds: in how many seconds. free: whether fresh trials cost nothing.
+        screening: the stored base, if there is one.
     """
     from repeat_eval.analysis.second_look import plan_rerun
 
     rules = rules_of(settings)
     looks = records[-1].header.second_look
     assert not isinstance(looks, UnsetType)  # noqa: S101 - the caller looked
-    base, head = (Run(header=record.header, trials=record.trials) for record in records)
+    runs = [Run(header=record.header, trials=record.trials) for record in records]
+    head, base = runs[-1], None if screening is not None else runs[0]
+    stored = None if screening is None else screening.counts(head, rules)
 
     def plan(of: TwoLooks) -> ReRunPlan | None:
-        return plan_rerun(base, head, of.settings(float(rules.spent_alpha)), count_as_failed=rules.count_as_failed)
+        alpha = float(rules.spent_alpha)
+        return plan_rerun(base, head, of.settings(alpha), count_as_failed=rules.count_as_failed, stored=stored)
 
     found = plan(looks)
     if found is None:
@@ -179,7 +197,7 @@ def after_first_look(
         return After(looks, _said(found, looks, None))
     each = None if free else _cost_of_a_trial(records)
     if found.alarm:
-        fresh = 2 * sum(found.trials.values())
+        fresh = sides_of(looks) * sum(found.trials.values())
         why = _not_allowed(fresh, each, settings, stop, trials=trials, seconds=seconds)
         if why is not None:
             off = (
@@ -204,16 +222,22 @@ def _not_allowed(
     return None
 
 
+def sides_of(looks: TwoLooks) -> int:
+    """How many sides the fresh trials are run on."""
+    return 1 if looks.mode == "split" else 2
+
+
 def _cost_of_a_trial(records: Sequence[Recording]) -> float | None:
     known = [spent for record in records for trial in record.trials if (spent := trial.spent) is not None]
     return sum(known) / len(known) if known else None
 
 
 def _said(found: ReRunPlan, looks: TwoLooks, each: float | None) -> str:
-    fresh = 2 * sum(found.trials.values())
+    fresh = sides_of(looks) * sum(found.trials.values())
     off = "" if isinstance(looks.alarm_off, UnsetType) else looks.alarm_off + ". "
     if not fresh:
-        return f"{off}second look: nothing suspected, nothing is run again"
+        rest = "base is not run" if looks.mode == "screen" else "nothing is run again"
+        return f"{off}second look: nothing suspected, {rest}"
     count = len(found.suspects)
     named = [repr(case) for case in found.suspects[:MAX_NAMED]] + (["…"] if count > MAX_NAMED else [])
     suspects = f"{count} suspect{'' if count == 1 else 's'}" + (f" ({', '.join(named)})" if named else "")

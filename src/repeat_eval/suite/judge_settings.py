@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from repeat_eval.suite.fields import found
+from repeat_eval.suite.fields import Seconds, found
 
 MAX_VOTES = 99
-OWN_KEYS = ("model", "url", "api_key_env", "votes", "pass_score")
+OWN_KEYS = ("model", "url", "api_key_env", "votes", "pass_score", "timeout")
 """Keys of `judge:` that are no settings of its model."""
 NUMBERS: Mapping[str, tuple[float, float]] = {
     "temperature": (0, 2),
@@ -139,6 +139,7 @@ class JudgeSettings(BaseModel):
     api_key_env: VariableName | None = Field(None, description="Variable that holds the key.")
     votes: Votes | None = Field(None, description="How often each judge is asked; the majority decides (default 1).")
     pass_score: Share | None = Field(None, description="Score from which on a vote is for passing (default 0.5).")
+    timeout: Seconds | None = Field(None, description="Seconds that a judge may take for one reply (default: `timeout`).")
     settings: ModelSettings | None = Field(None, description="Settings of the model, for instance temperature.")
 
     def flat(self) -> dict[str, Any]:

@@ -31,12 +31,16 @@ PROMPT_VERSION = 1
 
 
 class Grader(msgspec.Struct, frozen=True):
-    """One model that grades. `model` is None when nobody named one; `settings` are the model's."""
+    """One model that grades. `model` is None when nobody named one; `settings` are the model's.
+
+    `timeout` is in seconds, for one reply; None when nothing is said of it.
+    """
 
     model: str | None
     url: str | None = None
     api_key_env: str | None = None
     settings: dict[str, Any] = msgspec.field(default_factory=dict)
+    timeout: float | None = None
 
 
 class Panel(msgspec.Struct, frozen=True):
@@ -175,7 +179,8 @@ def _grader(layers: list[dict[str, Any]], forced: dict[str, Any]) -> Grader:
         value = next((layer[name] for layer in (forced, *layers) if name in layer), None)
         if value is not None:
             settings[name] = value
-    return Grader(model, said("url"), said("api_key_env"), settings)
+    timeout = next((layer["timeout"] for layer in layers if "timeout" in layer), None)
+    return Grader(model, said("url"), said("api_key_env"), settings, timeout)
 
 
 def _sentence(details: dict[str, Any], known: list[str]) -> str:

@@ -18,8 +18,9 @@ const Detail = (() => {
     const strips = [["head", head], ["base", base]].filter(([, trials]) => trials.length)
       .map(([side, trials]) => strip(side, trials, panel, base.length > 0));
     const body = html("div", { class: "detail-body" },
+      against(one) || "",
       html("section", { class: "detail-figures" }, figures(one), scores(one)),
-      one.checks && one.checks.length ? checks(one) : null,
+      one.checks && one.checks.length ? checks(one) : "",
       html("section", { class: "detail-trials" },
         html("h3", {}, Trials.known ? "Trials" : "Trials kept as examples"),
         strips.length ? strips.map((found) => found.node) : html("p", { class: "fine" }, "No trial is kept in this report."),
@@ -49,9 +50,16 @@ const Detail = (() => {
           html("bdi", {}, one.name)),
         html("div", { class: "buttons" }, step(-1, "Previous case", "‹"), step(1, "Next case", "›"),
           html("button", { type: "button", class: "quiet", "aria-label": "Close", on: { click: () => dialog.close() } }, "✕"))),
-      html("p", {}, html("strong", {}, word), one.verdict === one.v ? said(one) : ` instead of ${Words.VERDICTS[one.v][1]} as run`),
+      html("p", {}, html("strong", {}, word), one.verdict === one.v ? said(one) : ` instead of ${Words.VERDICTS[one.v][1]} as run`));
+  }
+
+  /** What the comparison says of the case; null if nothing. */
+  function against(one) {
+    const told = [
       one.blocks ? html("p", { class: "blocks" }, Words.line(one.blocks)) : null,
-      one.vs && one.vs.words ? html("p", { class: "fine" }, `Against base: ${Words.line(one.vs.words)}`) : null);
+      one.vs && one.vs.words ? html("p", { class: "fine" }, `Against base: ${Words.line(one.vs.words)}`) : null,
+    ].filter(Boolean);
+    return told.length ? html("div", {}, told) : null;
   }
 
   const said = (one) => (one.text ? `: ${Words.line(one.text)}` : "");

@@ -130,7 +130,7 @@
     }
     const head = html("summary", {},
       html("meter", { min: 0, max: most, value: group.trials, "aria-hidden": "true" }),
-      html("span", { class: "title" }, html("bdi", {}, Words.line(group.title))),
+      html("span", { class: "title" }, html("bdi", {}, Words.cut(Words.line(group.title), 240))),
       html("span", { class: "fine" }, `${Words.count(group.trials, group.errors === group.trials ? "error" : "trial")} of ${Words.count(group.cases, "case")}${group.errors && group.errors < group.trials ? `, ${Words.count(group.errors, "error")}` : ""}`));
     const listed = [...members].map(([id, repetitions]) => html("li", {}, html("bdi", {}, ids.get(id).name), ": ",
       repetitions.map((repetition) => html("button", {

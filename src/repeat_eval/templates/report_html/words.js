@@ -21,6 +21,14 @@ const Words = (() => {
     return Math.floor(Number((value * scale).toFixed(9)) + 0.5) / scale;
   };
 
+  /** A number with some decimals; exact ties go to the even digit, as in Python, and not upwards. */
+  function fixed(value, decimals) {
+    const exact = value.toFixed(100);
+    const end = exact.indexOf(".") + 1 + decimals;
+    const tie = /^50*$/.test(exact.slice(end)) && Number(exact[end - 1]) % 2 === 0;
+    return tie ? exact.slice(0, end) : value.toFixed(decimals);
+  }
+
   /** One line of text from outside. */
   const line = (text) => String(text).replace(ANSI, "").replace(/\s+/g, " ").replace(UNSEEN, "").trim();
 
@@ -74,7 +82,7 @@ const Words = (() => {
     if (p >= 1) return "1";
     if (p >= 0.995) return ">0.99";
     for (let digits = 1 - Math.floor(Math.log10(p)); digits <= 12; digits += 1) {
-      const text = p.toFixed(digits);
+      const text = fixed(p, digits);
       if ([0.01, 0.05, 0.1].every((level) => Number(text) < level === Number(p.toFixed(12)) < level)) return text;
     }
     return p.toFixed(12);
@@ -95,7 +103,7 @@ const Words = (() => {
     if (dollars === null || dollars === undefined) return UNKNOWN;
     if (dollars === 0) return "$0";
     if (dollars < 0.0001) return "<$0.0001";
-    if (dollars < 0.00995) return `$${dollars.toFixed(1 - Math.floor(Math.log10(dollars)))}`;
+    if (dollars < 0.00995) return `$${fixed(dollars, 1 - Math.floor(Math.log10(dollars)))}`;
     return dollars < 1000 ? `$${halfUp(dollars, 2).toFixed(2)}` : `$${halfUp(dollars).toLocaleString("en")}`;
   }
 
