@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -237,3 +238,105 @@ def test_with_no_further_looks_alpha_is_whole_and_a_rerun_is_judged_by_itself(fi
         report = report_of(first)
         assert report.get("looks", []) == []
         assert report["comparison"]["alpha"] == "0.05"
+
+
+def another_run(step: Any, server: GitHubServer, number: int, *, action: str = "reopened") -> None:
+    """The pull request's next workflow run at the same commit, at its first attempt."""
+    payload = json.loads(Path(step.environ["GITHUB_EVENT_PATH"]).read_text())
+    step.event("pull_request", payload | {"action": action})
+    server.state.runs[number] = server.state.runs[123] | {"id": number}
+    step.environ["GITHUB_RUN_ID"] = str(number)
+
+
+def test_a_pull_request_that_is_opened_again_does_not_get_a_whole_alpha_again(red: Any, server: GitHubServer) -> None:
+    repair(red)
+    another_run(red, server, 124)
+    assert attempt(red, 1) == 0
+    looks = report_of(red)["looks"]
+    assert [(look["number"], look["attempt"], look["kind"]) for look in looks] == [(0, 1, "first"), (1, 1, "appeal")]
+    assert "another run of the same commit looked before" in body_of(server)
+    for run in (125, 126):
+        another_run(red, server, run)
+        code = attempt(red, 1)
+    assert code == 0
+    assert "was looked at 3 times already" in red.log
+
+
+def test_a_first_run_by_a_label_is_a_first_look(first: Any, server: GitHubServer) -> None:
+    another_run(first, server, 124, action="labeled")
+    assert attempt(first, 1) == 1
+    assert [look["kind"] for look in report_of(first)["looks"]] == ["first"]
+
+
+def test_an_attempt_that_was_ended_before_it_wrote_anything_counts(red: Any) -> None:
+    """Or whoever sees that an appeal goes wrong could end it, and ask again until one pleases."""
+    repair(red)
+    assert attempt(red, 4) == 1
+    assert "was looked at 3 times already; attempt 1 was red, and that stands" in red.log
+
+
+def test_a_report_of_an_attempt_before_the_last_is_found_too(first: Any, server: GitHubServer) -> None:
+    """`Re-run failed jobs` raises the attempt without this job, which had passed."""
+    first.environ["INPUT_COMMENT"] = "off"
+    attempt(first, 1)
+    upload(server, first, 1)
+    repair(first)
+    assert attempt(first, 3) == 0
+    looks = report_of(first)["looks"]
+    assert [(look["number"], look["attempt"], look["kind"]) for look in looks] == [(0, 1, "first"), (2, 3, "appeal")]
+
+
+@pytest.mark.parametrize("inputs", [{}, {"store": "read"}])
+def test_where_base_cannot_run_any_more_what_was_red_stays_red(red: Any, inputs: dict[str, str]) -> None:
+    repair(red)
+    assert attempt(red, 2, setup="case $PWD in */workspace/*) ;; *) exit 9;; esac", **inputs) == 3
+    report = report_of(red)
+    assert report["looks"][1]["verdict"] == "incomplete"
+    assert any("attempt 1 was red" in reason["text"] for reason in report["reasons"])
+
+
+def test_a_run_again_of_what_never_had_a_base_is_judged_by_itself(new_suite: Any, server: GitHubServer) -> None:
+    new_suite.token = server.state.token
+    new_suite.environ["GITHUB_API_URL"] = server.url
+    server.state.runs[123] = server.state.runs[server.state.add_run(new_suite.head)] | {"id": 123}
+    for number in (1, 2, 3, 4):
+        assert attempt(new_suite, number) == 0
+        assert report_of(new_suite).get("looks", []) == []
+
+
+HOSTILE = (
+    "@octo ![x](http://x/y) [y](http://z) <img src=x> <!-- repeat-eval v1 key=shop head=aaaaaaa run=1 attempt=1 -->"
+)
+CONTROLS = "\u202e\u2066 \x1b[31m \x00 ::error::x"
+
+
+def test_names_and_sentences_of_others_are_inert_in_the_table_of_looks(first: Any, server: GitHubServer) -> None:
+    first.environ["INPUT_COMMENT"] = "off"
+    attempt(first, 1)
+
+    def hostile(report: dict[str, Any]) -> None:
+        look = report["looks"][0]
+        look["text"] = look["others"] = None
+        text = (HOSTILE + CONTROLS)[:290]
+        case = {"id": f"{HOSTILE}{CONTROLS}\n::warning::x | `a`", "base": [10, 10], "head": [0, 10], "regressed": True}
+        look |= {"text": text, "others": [f"\n::error::{text}"[:300]], "cases": [case]}
+
+    upload(server, first, 1, hostile)
+    first.environ["INPUT_COMMENT"] = "always"
+    assert attempt(first, 2) == 3  # the case that is blamed does not exist
+    for text in (body_of(server), first.summary):
+        plain = re.sub(r"(`+).*?\1", "", text)
+        assert "refunds" in text and "attempt 1" in text
+        for word in ("@octo", "<img", "](http://x", "](http://z"):
+            assert word not in plain
+        assert not any(letter in text for letter in "\u202e\u2066\x1b\x00")
+        assert not any(line.startswith("::") for line in text.splitlines())
+    assert body_of(server).count("<!-- repeat-eval v1") == 1
+    stopped = False
+    for line in first.log.splitlines():
+        if line.startswith("::stop-commands::"):
+            stopped = True
+        elif stopped and re.fullmatch(r"::[0-9a-f-]{16,}::", line):
+            stopped = False
+        assert stopped or not line.startswith(("::error::x", "::warning::x"))
+        assert "\x1b" not in line

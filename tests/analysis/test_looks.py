@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import pytest
 from comparing import judged, judged_rows, sides
 from hypothesis import given, settings
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 
 from repeat_eval.analysis.look_model import Look, LookCase
 from repeat_eval.analysis.look_verdicts import with_look
-from repeat_eval.analysis.looks import FRESH, FRESH_OF_SUITE, LookPlan, first_look, spent, trials_of
-from repeat_eval.analysis.report import Report
+from repeat_eval.analysis.looks import FREE_LOOKS, FRESH, FRESH_OF_SUITE, LookPlan, first_look, spent, trials_of
+from repeat_eval.analysis.report import Report, Setting
 
 ALPHA, TENTH = Fraction(1, 20), Fraction(1, 10)
 
@@ -71,7 +72,44 @@ def test_a_look_without_a_verdict_spends_nothing() -> None:
     base, _ = sides([(10, 10, 10, 10)])
     look = first_look(judged(None, base), attempt=1, text="", level=0.04)
     assert look.verdict == "incomplete"
-    assert spent([look, blaming("a")]) == 1
+    assert spent([look, blaming("a")], 2) == 1
+
+
+def test_attempts_that_left_nothing_count_and_so_do_many_without_a_verdict() -> None:
+    without = Look(number=0, attempt=1, kind="whole", verdict="incomplete")
+    assert spent([], 2) == 2
+    assert spent([blaming("a")], 2) == 2
+    assert spent([blaming("a"), *[without] * FREE_LOOKS], FREE_LOOKS + 1) == 1
+    assert spent([blaming("a"), *[without] * 5], 6) == 6 - FREE_LOOKS
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 2)), max_size=12))
+def test_no_share_of_alpha_is_spent_twice(attempts: list[tuple[bool, int]]) -> None:
+    """Each attempt: whether it gave a verdict, and how many attempts before it left nothing."""
+    looks: list[Look] = []
+    used: list[int] = []
+    number = -1
+    for decided, lost in attempts:
+        number += 1 + lost
+        index = spent(looks, number)
+        verdict: Any = "no detectable change" if decided else "incomplete"
+        looks.append(Look(number=number, attempt=number + 1, kind="whole", verdict=verdict))
+        used += [index] if decided else []
+    assert len(set(used)) == len(used)
+
+
+def test_against_a_stored_base_alone_an_escalation_blocks_only_where_that_is_asked() -> None:
+    def found(**rules: Any) -> Report:
+        report = judged_rows((20, 20, 5, 20), **rules)
+        assert report.comparison is not None and report.comparison.base is not None
+        base = msgspec.structs.replace(report.comparison.base, source="stored")
+        report = msgspec.structs.replace(report, comparison=msgspec.structs.replace(report.comparison, base=base))
+        shown = {name: Setting(value, "option") for name, value in rules.items()}
+        report = msgspec.structs.replace(report, settings=shown)
+        return after(report, first_of((10, 10, 8, 10)), asked={"case 0": 20}, kind="escalation")
+
+    assert found().verdict == "pass"
+    assert found(gate_stored=True).verdict == "fail"
 
 
 def test_an_escalation_blocks_by_its_fresh_trials_at_its_own_level() -> None:

@@ -288,6 +288,15 @@ def test_the_report_survives_being_written_and_read() -> None:
     assert msgspec.json.decode(to_json(report), type=Report) == report
 
 
+def test_a_case_with_repeats_of_its_own_has_a_longer_first_look() -> None:
+    cases = {"breaks": ("P" * 25, "PPFFF" + letters(9, 20)), **healthy(9)}
+    report = looked(cases, own={"breaks": 5})
+    (suspect,) = looks_of(report).confirmed
+    assert (suspect.first_head.passed, suspect.first_head.verdicts) == (2, 5)
+    assert (suspect.fresh_head.passed, suspect.fresh_head.verdicts) == (9, 20)
+    assert (report.cases["breaks"].verdicts, looks_of(report).calls.first) == (5, 64)
+
+
 TRIALS = st.integers(0, 3).flatmap(
     lambda first: st.integers(0, 20).map(lambda fresh: letters(first, 3) + letters(fresh, 20))
 )

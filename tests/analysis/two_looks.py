@@ -29,24 +29,34 @@ def healthy(number: int) -> dict[str, tuple[str, str]]:
     return {f"healthy {place}": ("P" * 23, "P" * 23) for place in range(number)}
 
 
-def two_sides(cases: Mapping[str, tuple[str, str]], looks: SecondLookSettings = LOOKS, **run: Any) -> tuple[Run, Run]:
-    """Base and head from the letters of both; of the fresh ones only what the first look asks for is kept."""
-    sides = [run_of({case: pair[side] for case, pair in cases.items() if pair[side]}, **run) for side in (0, 1)]
-    marked = [_marked(side, TwoLooks.of(looks), looks.n1) for side in sides]
-    plan = plan_rerun(marked[0], marked[1], looks)
+def two_sides(
+    cases: Mapping[str, tuple[str, str]],
+    looks: SecondLookSettings = LOOKS,
+    *,
+    own: Mapping[str, int] | None = None,
+) -> tuple[Run, Run]:
+    """Base and head from the letters of both; of the fresh ones only what the first look asks for is kept.
+
+    `own` are the repeats of cases that set their own: so long is their first look.
+    """
+    sides = [run_of({case: pair[side] for case, pair in cases.items() if pair[side]}) for side in (0, 1)]
+    first = {case: (own or {}).get(case, looks.n1) for case in cases}
+    before = TwoLooks.of(looks)
+    plan = plan_rerun(_marked(sides[0], before, first), _marked(sides[1], before, first), looks)
     asked = plan.trials if plan is not None else {}
-    ended = msgspec.structs.replace(TwoLooks.of(looks), trials=dict(asked))
-    base, head = [_kept(_marked(side, ended, looks.n1), asked, looks.n1) for side in sides]
+    ended = msgspec.structs.replace(before, trials=dict(asked))
+    base, head = [_kept(_marked(side, ended, first), asked) for side in sides]
     return base, head
 
 
-def _marked(run: Run, looks: TwoLooks, first: int) -> Run:
-    plans = tuple(msgspec.structs.replace(plan, asked=first) for plan in run.header.cases)
+def _marked(run: Run, looks: TwoLooks, first: Mapping[str, int]) -> Run:
+    plans = tuple(msgspec.structs.replace(plan, asked=first[plan.id]) for plan in run.header.cases)
     return msgspec.structs.replace(run, header=msgspec.structs.replace(run.header, cases=plans, second_look=looks))
 
 
-def _kept(run: Run, asked: Mapping[str, int], first: int) -> Run:
-    kept = tuple(trial for trial in run.trials if trial.repetition <= first + asked.get(trial.case, 0))
+def _kept(run: Run, asked: Mapping[str, int]) -> Run:
+    most = {plan.id: plan.asked + asked.get(plan.id, 0) for plan in run.header.cases}
+    kept = tuple(trial for trial in run.trials if trial.repetition <= most[trial.case])
     footer = run.footer and msgspec.structs.replace(run.footer, trials=len(kept))
     return msgspec.structs.replace(run, trials=kept, footer=footer)
 
@@ -55,9 +65,9 @@ def looked(
     cases: Mapping[str, tuple[str, str]],
     looks: SecondLookSettings = LOOKS,
     *,
-    run: Mapping[str, Any] | None = None,
+    own: Mapping[str, int] | None = None,
     **rules: Any,
 ) -> Report:
     """Head's report against base, both from the letters of their trials."""
-    base, head = two_sides(cases, looks, **(run or {}))
+    base, head = two_sides(cases, looks, own=own)
     return analyse(head, Rules(**rules), base=base, base_source="side-by-side")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 from lxml import etree
 from two_looks import healthy, letters, looked, two_sides
 
+from repeat_eval.action.outputs import outputs_of
 from repeat_eval.analysis.analyse import analyse
 from repeat_eval.analysis.report import Report, to_json
 from repeat_eval.analysis.rules import Rules
+from repeat_eval.github.annotations import annotations_of
 from repeat_eval.records.run import Run, RunFooter
 from repeat_eval.reports.comment import render_comment
 from repeat_eval.reports.junit import write_junit
@@ -205,6 +208,20 @@ def test_report_json_holds_both_looks() -> None:
     assert looks["verdict"] == found["comparison"]["verdict"] == "regressed"
     assert looks["suspects"][0]["fresh_head"]["passed"] == 9
     assert found["totals"]["trials"] == 72
+
+
+def test_annotations_tell_of_the_fresh_trials(tmp_path: Path) -> None:
+    (annotation,) = annotations_of(sides(BREAKS)[2], tmp_path)
+    assert "re-run 20/20 → 9/20" in annotation.message
+    assert "#13: look 1 failed (11 of 11 failures alike)" in annotation.message
+
+
+def test_the_outputs_of_the_action_tell_the_difference_that_is_shown_large() -> None:
+    alarm = outputs_of(looked(ALARM), report_dir="out", exit_code=1, attempt=1)
+    assert float(alarm["delta"]) == pytest.approx(-2 / 7)
+    assert float(alarm["p-value"]) < 0.001
+    quiet = outputs_of(looked(QUIET), report_dir="out", exit_code=0, attempt=1)
+    assert float(quiet["delta"]) == pytest.approx(2 / 72)
 
 
 def test_small_p_values_are_written_in_full() -> None:

@@ -28,7 +28,7 @@ from repeat_eval.steps.read_results import compared
 from repeat_eval.steps.recording import Recording
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.run_suite import run_suite
-from repeat_eval.steps.second_look import after_first_look
+from repeat_eval.steps.second_look import after_first_look, why_fixed
 from repeat_eval.suite.settings import resolve, settings_of
 from repeat_eval.targets.function_target import FunctionTarget
 
@@ -296,6 +296,24 @@ def test_five_cases_keep_fixed_repeats_and_whoever_asked_for_two_looks_is_told()
     assert told.lines[0] == (
         "no second look: too few cases are run on both sides (6 are needed), so the number of repeats is fixed"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "suites", "command", "why"),
+    [
+        ({"second_look": "3+20"}, {}, True, "single cases of a command cannot be run again"),
+        ({"second_look": "3+20"}, {}, False, "no base runs beside head"),
+        ({}, {"second_look": "3+20"}, False, None),
+        ({"second_look": "off"}, {}, True, None),
+        ({}, {}, True, None),
+    ],
+)
+def test_whoever_asks_for_looks_that_a_run_cannot_take_is_told_why(
+    options: dict[str, Any], suites: dict[str, Any], command: bool, why: str | None
+) -> None:
+    settings = resolve(("option", settings_of(options)), ("suite", settings_of(suites)))
+    told = None if why is None else f"no second look: {why}, so the number of repeats is fixed"
+    assert why_fixed(settings, None, command=command) == told
 
 
 def test_looks_that_could_never_find_anything_are_refused() -> None:

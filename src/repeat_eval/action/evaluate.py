@@ -16,7 +16,7 @@ from repeat_eval.action.base import NoBase, fetched_base
 from repeat_eval.action.home import with_home
 from repeat_eval.action.job import Job, as_user
 from repeat_eval.action.kept import Kept
-from repeat_eval.action.looking import fresh_request, keeps_alpha_back, looked, looking, with_extra_looks
+from repeat_eval.action.looking import Looking, fresh_request, keeps_alpha_back, looked, looking, with_extra_looks
 from repeat_eval.action.publish import first_line
 from repeat_eval.action.setup import SetupFailed, set_up
 from repeat_eval.action.which_base import WhichBase, which_base
@@ -86,20 +86,8 @@ def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept, suite: str) -> Evalua
         if checkout is None:
             request = _with_stored_base(job, request, wanted, kept)
         deciding = _deciding(request, spec, checkout)
-        # A further look runs new trials of all cases at once, which no shard can know of.
-        alone = job.inputs.mode == "run" and job.inputs.shard is None
-        beside_or_not = alone and keeps_alpha_back(job, beside=job.inputs.base in _BESIDE)
-        kept_back = with_extra_looks(request.options, deciding) if beside_or_not else request.options
-        asking = msgspec.structs.replace(request, options=kept_back)
-        based = checkout is not None or not beside_or_not
-        look = looking(job, asking, deciding, suite, based=based) if alone else None
-        request = request if look is None and not based else asking
+        request, look = _as_look(job, request, deciding, suite, based=checkout is not None)
         again = look is not None and look.plan is not None
-        if look is not None and look.plan is not None:
-            request = fresh_request(request, deciding, look.plan)
-        if again and beside_or_not and checkout is None:
-            # A stored base may screen; fresh trials on both sides decide.
-            request = msgspec.structs.replace(request, base_run=None, base_missing=note or "base cannot be run")
         try:
             finished = _run(job, request, spec)
         except BaseNotStarted as error:
@@ -128,6 +116,34 @@ def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept, suite: str) -> Evalua
             request = msgspec.structs.replace(request, base_dir=None, base_ref=checkout.commit)
         write_reports(report, request, trials=finished.recording.trials)
         return Evaluated(report, finished.recording, reproduce(report, request))
+
+
+def _as_look(
+    job: Job, request: Request, spec: SuiteSpec | None, suite: str, *, based: bool
+) -> tuple[Request, Looking | None]:
+    """The request as this look at the commit makes it, and which look that is; see `looking`.
+
+    Args:
+        job: the step. request: what is to be run. spec: the suite whose settings decide. suite: its name.
+        based: whether base can run beside head.
+    """
+    # A further look runs new trials of all cases at once, which no shard can know of.
+    if job.inputs.mode != "run" or job.inputs.shard is not None:
+        return request, None
+    beside = keeps_alpha_back(job, beside=job.inputs.base in _BESIDE)
+    asking = request
+    if beside:
+        asking = msgspec.structs.replace(request, options=with_extra_looks(request.options, spec))
+    look = looking(job, asking, spec, suite, based=based or not beside)
+    if look is None:
+        return (asking if based else request), None
+    if look.plan is None:
+        return asking, look
+    fresh = fresh_request(asking, spec, look.plan)
+    if beside and not based and fresh.base_run is not None:
+        # A stored base may screen, but fresh trials on both sides decide.
+        fresh = msgspec.structs.replace(fresh, base_run=None, base_missing="base cannot be run beside head")
+    return fresh, look
 
 
 def _deciding(request: Request, spec: SuiteSpec | None, checkout: Checkout | None) -> SuiteSpec | None:

@@ -27,7 +27,11 @@ class MakeAsk(Protocol):
     def __call__(
         self, model: str, url: str | None, api_key_env: str | None, *, embedding: bool, timeout: float | None
     ) -> Asker:
-        """`timeout` is in seconds; None is the run's own. Raises UserError when it cannot be asked, for instance since its key is missing."""
+        """`timeout` is in seconds; None is the run's own.
+
+        Raises:
+            UserError: it cannot be asked, for instance since its key is missing.
+        """
 
 
 class BoundJudges(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from repeat_eval.reports import format as fmt
 from repeat_eval.reports import second_look_text as twice
 from repeat_eval.reports import wording
 from repeat_eval.reports.escape import markdown
+from repeat_eval.reports.luck import luck, luck_of_looks
 from repeat_eval.reports.markdown_templates import case_name, code, tight
 
 MAX_BROKE = 10
@@ -157,7 +158,7 @@ def _broke_table(comparison: Comparison, rows_of: _Rows, names: Sides, link: Cas
         elif compared is None:
             why = f"new, {why}"
         else:
-            why = f"{why}; {words.luck(compared.p, compared.level)}"
+            why = f"{why}; {luck(compared.p, compared.level)}"
         before = words.counts(compared.base) if compared else "new"
         after = f"**{case.passed}/{case.verdicts}**" if case.verdicts else "no verdict"
         if without := fmt.errors_of_case(case):
@@ -206,13 +207,13 @@ def _row_of_looks(suspect: ReRunCase, link: CaseLink, luck: str) -> list[str]:
 
 def _row(case: CaseComparison, link: CaseLink, suspect: ReRunCase | None = None) -> list[str]:
     if suspect is not None:
-        cells = _row_of_looks(suspect, link, words.luck_of_looks(suspect))
+        cells = _row_of_looks(suspect, link, luck_of_looks(suspect))
         cells[2] += ", definition&nbsp;changed" if case.definition_changed else ""
         return cells
     return [
         link(case.id),
         tight(f"{words.counts(case.base)} → **{words.counts(case.head)}**"),
-        tight(words.luck(case.p, case.level)) + (", definition&nbsp;changed" if case.definition_changed else ""),
+        tight(luck(case.p, case.level)) + (", definition&nbsp;changed" if case.definition_changed else ""),
         case_difference(case),
     ]
 
@@ -360,7 +361,7 @@ class Lists(NamedTuple):
 
     def better(self, cases: Sequence[CaseComparison]) -> str:
         """The cases that got better, with how likely luck is."""
-        return self.counts(cases, lambda case: f" (luck: {words.luck(case.p, case.level)})")
+        return self.counts(cases, lambda case: f" (luck: {luck(case.p, case.level)})")
 
     def plain(self, ids: Sequence[str]) -> str:
         """Names alone."""

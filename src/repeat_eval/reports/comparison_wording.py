@@ -6,27 +6,21 @@ other side's name as the surface writes it, already escaped: `main` in a comment
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from repeat_eval.analysis.report import CaseComparison, Comparison, Level, Reason, Report, SideOfCase
-from repeat_eval.analysis.second_look_model import ReRunCase, SecondLook
+from repeat_eval.analysis.second_look_model import SecondLook
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports import looks_text, second_look_text, wording
 from repeat_eval.reports.escape import cut, terminal
+from repeat_eval.reports.luck import level_among_all, unlikely
 from repeat_eval.reports.wording import Escape
-from repeat_eval.statistics.significance import level
 
 BROKE = frozenset({"regressed", "newly broken"})
 BETTER = frozenset({"improved", "fixed"})
 COMPARING_GATES = frozenset({"suite-regression", "case-regression", "error-regression", "non-inferiority"})
 
-LUCK: dict[Level, str] = {
-    "strong": "very unlikely ✦✦",
-    "significant": "unlikely ✦",
-    "marginal": "possible, marginal",
-    "noise": "likely noise",
-}
 _SIGNIFICANCE: dict[Level, str] = {
     "strong": "✦✦ highly significant",
     "significant": "✦ significant",
@@ -95,7 +89,7 @@ def _blocking(comparison: Comparison, causes: Sequence[Reason], base: str, prose
     errors = comparison.errors
     if errors is not None and causes[0].gate == "error-regression":
         rates = f"{fmt.percent1(errors.base)} → {fmt.percent1(errors.head)} of trials"
-        return f"More errors than {base}: {rates}, luck is {_unlikely([errors.level])}"
+        return f"More errors than {base}: {rates}, luck is {unlikely([errors.level])}"
     return f"Worse than {base}: {prose(causes[0].text)}"
 
 
@@ -134,45 +128,32 @@ def claim(comparison: Comparison, base: str) -> str:
         parts.append(f"{len(up):,} {word}" if parts else f"{fmt.count(len(up), 'case')} {word}")
     elif comparison.suite_improved:
         parts.append(f"{moved(comparison)} over {fmt.count(comparison.common, 'case')}")
-    levels = [_level_among_all(case) for case in (*down, *up)]
+    levels = [level_among_all(case) for case in (*down, *up)]
     if comparison.suite_regressed or comparison.suite_improved:
         levels.append(comparison.level)
     if comparison.verdict == "improved" and up:
         return f"Better than {base}: {', '.join(parts)}"
     word = {"regressed": "Worse than", "improved": "Better than"}.get(comparison.verdict, "Mixed against")
-    return f"{word} {base}: {', '.join([*parts, f'luck is {_unlikely(levels)}'])}"
+    return f"{word} {base}: {', '.join([*parts, f'luck is {unlikely(levels)}'])}"
 
 
 def _claim_of_looks(comparison: Comparison, looks: SecondLook, base: str) -> str:
     """The claim of two looks: "the suite" is said only where all of it was run again."""
     if comparison.verdict == "no detectable change":
         return f"No detectable change against {base}: {second_look_text.unchanged(looks)}"
-    parts, levels = second_look_text.claims(comparison, looks), second_look_text.levels(looks)
+    parts, levels = second_look_text.claims(looks), second_look_text.levels(looks)
     up = better(comparison)
     if up:
         word = "fixed" if all(case.change == "fixed" for case in up) else "improved"
         parts.append(f"{fmt.count(len(up), 'case')} {word}")
-        levels += [_level_among_all(case) for case in up]
+        levels += [level_among_all(case) for case in up]
     elif comparison.suite_improved:
         parts.append(f"the suite got better, {moved(comparison)}")
         levels.append(second_look_text.level_of(looks.up.p if looks.up is not None else comparison.p_up))
     if comparison.verdict == "improved" and up:
         return f"Better than {base}: {', '.join(parts)}"
     word = {"regressed": "Worse than", "improved": "Better than"}.get(comparison.verdict, "Mixed against")
-    return f"{word} {base}: {', '.join([*parts, f'luck is {_unlikely(levels)}'])}"
-
-
-def _level_among_all(case: CaseComparison) -> Level:
-    """How unlikely luck is for a case that was picked out of many: by its p after correction, both directions."""
-    adjusted = case.adjusted_down if case.rejected_down else case.adjusted_up if case.rejected_up else None
-    if adjusted is not None:
-        return level(min(1.0, 2.0 * adjusted))
-    return case.level if case.q is None or case.rejected_down or case.rejected_up else level(case.q)
-
-
-def _unlikely(levels: Iterable[Level]) -> str:
-    # What a gate rejected is unlikely, even where the two-sided p alone would read "marginal" (3/3 to 0/3).
-    return "very unlikely" if "strong" in levels else "unlikely"
+    return f"{word} {base}: {', '.join([*parts, f'luck is {unlikely(levels)}'])}"
 
 
 def _lower(text: str) -> str:
@@ -312,17 +293,6 @@ def happened(case: CaseComparison, base: str) -> str:
     if case.change == "unchanged":
         return "flaky" if case.head.flaky else ""
     return case.change if case.change == "not judged" else f"{case.change}, may be luck"
-
-
-def luck(p: float | None, level: Level) -> str:
-    """How likely luck is, in words and numbers: `very unlikely ✦✦ p 0.0021`."""
-    return fmt.UNKNOWN if p is None else f"{LUCK[level]} p {fmt.p_value(p)}"
-
-
-def luck_of_looks(case: ReRunCase) -> str:
-    """The same for a case that was run again, by its fresh trials."""
-    shown = LUCK[second_look_text.level_of(case.adjusted)]
-    return f"{shown} p {second_look_text.p_value(case.p2)}"
 
 
 def difference(comparison: Comparison, together: Escape = str) -> str:

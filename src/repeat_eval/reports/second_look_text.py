@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from math import floor, log10
 
 from repeat_eval.analysis.report import Comparison, Level
-from repeat_eval.analysis.second_look_claims import fall_of, whom
 from repeat_eval.analysis.second_look_model import LookCounts, LookDifference, ReRunCase, SecondLook
 from repeat_eval.reports import format as fmt
 from repeat_eval.statistics.significance import level
@@ -55,8 +54,11 @@ def sides(looks: SecondLook, first_span: str) -> str:
     return f"{first_span} {word} a side, {looks.fresh} fresh ones on suspicion"
 
 
-def claims(comparison: Comparison, looks: SecondLook) -> list[str]:
+def claims(looks: SecondLook) -> list[str]:
     """What got worse, in the order of importance: `2 of 24 cases broke`, `the suite got worse, down 10.7 points`."""
+    # Imported where used: a report of one look starts quicker without the tests.
+    from repeat_eval.analysis.second_look_claims import fall_of, whom
+
     parts = []
     cases = fmt.count(looks.cases, "case")
     if looks.confirmed:

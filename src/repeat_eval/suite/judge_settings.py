@@ -139,7 +139,9 @@ class JudgeSettings(BaseModel):
     api_key_env: VariableName | None = Field(None, description="Variable that holds the key.")
     votes: Votes | None = Field(None, description="How often each judge is asked; the majority decides (default 1).")
     pass_score: Share | None = Field(None, description="Score from which on a vote is for passing (default 0.5).")
-    timeout: Seconds | None = Field(None, description="Seconds that a judge may take for one reply (default: `timeout`).")
+    timeout: Seconds | None = Field(
+        None, description="Seconds that a judge may take for one reply (default: `timeout`)."
+    )
     settings: ModelSettings | None = Field(None, description="Settings of the model, for instance temperature.")
 
     def flat(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ END_SECONDS = 15.0
 """Seconds that workers have to close what they set up."""
 INSTALL = "pip install 'repeat-eval[dask]'"
 
-_LOGGERS = ("distributed", "distributed.client", "distributed.core", "distributed.comm", "distributed.utils")
+_LOGGERS = ("distributed", "distributed.client", "distributed.core", "distributed.utils", "tornado.application")
 _RESUMABLE = "what was done is kept: go on with --resume"
 
 
@@ -62,15 +62,14 @@ class DaskCluster:
         if self._client is not None:
             return
         try:
-            from distributed import Client
+            import distributed  # noqa: F401 - it is looked for
         except ImportError:
             raise UserError(f"--executor dask needs Dask, which is not installed: {INSTALL}") from None
         for name in _LOGGERS:
             # What goes wrong is said by us, in one sentence.
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
-            connect: Any = Client
-            self._client = connect(self.address, asynchronous=True, set_as_default=False, timeout=CONNECT_SECONDS)
+            self._client = self._connection()
             await self._client
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             why = one_line(str(error)) or type(error).__name__
@@ -84,6 +83,12 @@ class DaskCluster:
         if wrong:
             raise UserError(_told(wrong, len(versions)))
         self._watch = asyncio.create_task(self._watch_workers())
+
+    def _connection(self) -> Any:
+        from distributed import Client
+
+        connect: Any = Client
+        return connect(self.address, asynchronous=True, set_as_default=False, timeout=CONNECT_SECONDS)
 
     async def leave(self) -> None:
         """Let go of the cluster when all have left; trials that are still wanted are called off."""
@@ -149,10 +154,16 @@ class DaskCluster:
 
     async def end(self, plan: bytes) -> None:
         """Have every worker cancel what it still runs of a plan, and close its targets."""
-        if self._client is None or self._client.status != "running":
+        if self._client is None:
             return
         with contextlib.suppress(Exception):
-            await asyncio.wait_for(self._client.run(end_site, plan, on_error="ignore"), END_SECONDS)
+            async with asyncio.timeout(END_SECONDS):
+                try:
+                    await self._client.run(end_site, plan, on_error="ignore")
+                except Exception:
+                    # Who was told to end at once has lost the connection with everything else.
+                    async with self._connection() as client:
+                        await client.run(end_site, plan, on_error="ignore")
 
     async def _watch_workers(self) -> None:
         """Call everything off when all workers are gone for long: nobody knows whether one will ever come."""
