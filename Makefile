@@ -15,6 +15,7 @@ test: $(DEV)  ## all tests, with lint and types
 	$(VENV)/bin/ruff format --check -q .
 	$(VENV)/bin/ruff check -q .
 	$(VENV)/bin/mypy
+	@sh scripts/install_chromium.sh || echo "NOT TESTED: the page in a browser"
 	$(PY) -m pytest -n auto
 	@echo "not tested here: the container. That takes minutes: make test-container"
 

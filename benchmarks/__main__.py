@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from benchmarks.calibration import bench as calibration
-from benchmarks.speed import commands, files, functions, limited, reading, replaying, starting, waiting
+from benchmarks.speed import clusters, commands, files, functions, limited, reading, replaying, starting, waiting
 from benchmarks.speed.figures import Bench, Figure
 from benchmarks.speed.measuring import BenchmarkBroken
 
@@ -28,6 +28,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterable[Figure]]] = {
     "waiting": waiting.fifty_workers,
     "replay": replaying.two_thousand_trials,
     "limited": limited.two_hundred_trials,
+    "cluster": clusters.on_a_cluster,
     "reading": reading.reading,
     "report": files.report,
     "compare": files.compare,

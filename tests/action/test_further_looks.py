@@ -326,7 +326,7 @@ def test_names_and_sentences_of_others_are_inert_in_the_table_of_looks(first: An
     assert attempt(first, 2) == 3  # the case that is blamed does not exist
     for text in (body_of(server), first.summary):
         plain = re.sub(r"(`+).*?\1", "", text)
-        assert "refunds" in text and "attempt 1" in text
+        assert "refunds" in text and "attempt 1" in text and "octo" in text
         for word in ("@octo", "<img", "](http://x", "](http://z"):
             assert word not in plain
         assert not any(letter in text for letter in "\u202e\u2066\x1b\x00")

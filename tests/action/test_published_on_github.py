@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -44,6 +45,7 @@ def test_the_comment_says_what_broke_and_its_address_is_an_output(pull_request, 
 
 
 def test_after_the_fix_the_same_comment_is_edited_to_green(pull_request, server) -> None:
+    pull_request.environ["GITHUB_RUN_ATTEMPT"] = "1"
     pull_request.run()
     (pull_request.workspace / "evals/agent.py").write_text("def answer(input):\n    return input\n")
     pull_request.environ["GITHUB_RUN_ID"] = "124"
@@ -76,12 +78,54 @@ def test_check_and_status_stand_at_the_pull_requests_own_commit(pull_request, se
     assert status["context"] != check["name"]
 
 
-def test_publishing_takes_at_most_six_requests(pull_request, server) -> None:
-    pull_request.environ["GITHUB_RUN_ATTEMPT"] = "1"  # later ones ask what the earlier ones found
+@pytest.mark.parametrize("action", ["opened", "synchronize"])
+def test_a_first_comment_and_a_check_take_six_requests(pull_request, server, action: str) -> None:
+    pull_request.environ["GITHUB_RUN_ATTEMPT"] = "1"
+    payload = json.loads(Path(pull_request.environ["GITHUB_EVENT_PATH"]).read_text())
+    pull_request.event("pull_request", payload | {"action": action})
+    pull_request.run(check="true")
+    place = "/repos/octo/shop/"
+    assert [f"{each.method} {each.path.removeprefix(place)}" for each in server.requests()] == [
+        "POST check-runs",
+        "GET pulls/7",
+        "GET issues/7/comments",
+        "POST issues/7/comments",
+        "GET issues/7/comments",
+        f"PATCH check-runs/{next(iter(server.state.checks))}",
+    ]
+
+
+def test_comment_check_and_status_of_later_runs_take_six_requests(pull_request, server) -> None:
+    pull_request.environ["GITHUB_RUN_ATTEMPT"] = "1"
     pull_request.run()
     before = len(server.requests())
+    pull_request.environ["GITHUB_RUN_ID"] = "124"
+    pull_request.run(check="true", status="true")
+    assert len(server.requests()) - before == 6
+
+
+def test_a_further_attempt_looks_for_checks_that_were_left_open(pull_request, server) -> None:
     pull_request.run(check="true")
-    assert len(server.requests()) - before <= 6
+    assert server.requests("GET", "/check-runs")
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_one_line_is_all_that_a_step_prints_beyond_its_groups(pull_request, server, code: int) -> None:
+    if code == 0:
+        (pull_request.workspace / "evals/agent.py").write_text("def answer(input):\n    return input\n")
+    pull_request.environ["GITHUB_RUN_ATTEMPT"] = "1"
+    assert pull_request.run(check="true", status="true") == code
+    outside, depth = [], 0
+    for line in pull_request.log.splitlines():
+        if line.startswith("::group::"):
+            depth += 1
+        elif line == "::endgroup::":
+            depth -= 1
+        elif depth == 0:
+            outside.append(line)
+    (line,) = outside
+    first = bodies(server)[0].splitlines()[0].removeprefix("### ").replace("`", "")
+    assert line == (f"::error title=repeat-eval::{first}" if code else f"repeat-eval: {first}")
 
 
 @pytest.mark.parametrize(("asked", "code"), [("false", 0), ("true", 4)])

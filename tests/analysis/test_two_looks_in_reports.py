@@ -190,7 +190,7 @@ def test_where_any_miss_fails_a_case_a_re_run_does_not_forgive_it() -> None:
 
 
 def test_cases_that_only_head_has_keep_their_own_threshold() -> None:
-    report = looked({"new": ("", "FFFFFFFFFF"), **healthy(9)})
+    report = looked({"new": ("", "FFFFFFFFFF"), **healthy(9)}, own={"new": 10})
     assert blocking(report) == [("case", "new")]
 
 

@@ -10,7 +10,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SPEED = ("start", "api", "workers", "growth", "memory", "commands", "waiting", "replay", "reading", "report", "compare")
+SPEED = (
+    "start",
+    "api",
+    "workers",
+    "growth",
+    "memory",
+    "commands",
+    "waiting",
+    "replay",
+    "cluster",
+    "reading",
+    "report",
+    "compare",
+)
 
 
 def benchmarks(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -244,3 +244,10 @@ def test_a_recording_is_on_disk_soon_although_the_next_one_comes_late(
         return session.store.path("greets").is_file()
 
     assert asyncio.run(run()), "nothing was closed, and nothing else recorded"
+
+
+@pytest.mark.parametrize("case", ["x" * 81, "two\nlines"])
+def test_the_command_of_a_miss_selects_no_case_whose_name_it_cannot_show(desk: Desk, case: str) -> None:
+    found, *_ = desk.ask("replay", (request_of(), slot_of(case=case)))
+    assert "--case " not in only_error(found).message
+    assert "--cassette-mode auto" in only_error(found).message

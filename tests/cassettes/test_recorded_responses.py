@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import textwrap
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -181,3 +183,42 @@ def test_planted_keys_reach_neither_cassette_nor_report_nor_log(shop: Path) -> N
     for path in files:
         assert secret not in path.read_text(), path
     assert not any("abcdef0123456789abcdef" in path.read_text() for path in (shop / "tapes").iterdir())
+
+
+class _Desk(BaseHTTPRequestHandler):
+    """Says hello to whoever has the key."""
+
+    def do_GET(self) -> None:
+        told = self.headers.get("x-key") == "planted-value-0123456789"
+        body = b"hello" if told else b"who are you?"
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing is printed."""
+
+
+def test_responses_of_an_endpoint_are_replayed_without_its_key(tmp_path: Path) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Desk)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    http = (
+        f"{{http: {{url: 'http://127.0.0.1:{server.server_port}/', method: GET, headers: {{x-key: '${{DESK_KEY}}'}}}}}}"
+    )
+    suite = (
+        f"name: shop\ntarget: {http}\nrepeats: 5\ncases:\n  - {{id: greets, input: hi, expect: [contains: hello]}}\n"
+    )
+    (tmp_path / "shop.yaml").write_text(suite)
+    taped = ("--cassettes", "tapes", "--cassette-mode")
+    try:
+        code, text, _ = run(tmp_path, *taped, "record", env={"DESK_KEY": "planted-value-0123456789"})
+        assert code == 0, text
+    finally:
+        server.shutdown()
+        server.server_close()
+    code, text, _ = run(tmp_path, *taped, "replay")
+    assert code == 0, text
+    code, text, _ = run(tmp_path, *taped, "auto")
+    assert code == 2, text
+    assert "DESK_KEY is not set" in text

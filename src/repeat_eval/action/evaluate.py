@@ -18,6 +18,7 @@ from repeat_eval.action.job import Job, as_user
 from repeat_eval.action.kept import Kept
 from repeat_eval.action.looking import Looking, fresh_request, keeps_alpha_back, looked, looking, with_extra_looks
 from repeat_eval.action.publish import first_line
+from repeat_eval.action.screened import screening_base
 from repeat_eval.action.setup import SetupFailed, set_up
 from repeat_eval.action.which_base import WhichBase, which_base
 from repeat_eval.analysis.history import with_history
@@ -77,14 +78,18 @@ def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept, suite: str) -> Evalua
         head = spec.folder if spec is not None else job.folder
         wanted = _wanted(job)
         checkout, note = _base(job, request, head, wanted, stack)
+        screen = screening_base(job, request, _deciding(request, spec, checkout), wanted if checkout else None, kept)
         if job.inputs.results == ():
-            note = _set_up(job, head, checkout) or note
+            note = _set_up(job, head, checkout if screen is None else None) or note
             checkout = None if note else checkout
         beside = None if checkout is None else checkout.root
         options = _with_runner_python(job, spec, request.options)
         request = msgspec.structs.replace(request, options=options, base_dir=beside, base_missing=note)
         if checkout is None:
             request = _with_stored_base(job, request, wanted, kept)
+        elif screen is not None:
+            ready = functools.partial(_set_up_late, job, checkout)
+            request = msgspec.structs.replace(request, base_run=screen, ready_base=ready)
         deciding = _deciding(request, spec, checkout)
         request, look = _as_look(job, request, deciding, suite, based=checkout is not None)
         again = look is not None and look.plan is not None
@@ -95,7 +100,7 @@ def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept, suite: str) -> Evalua
                 raise
             note = f"base cannot be run: {error.problems[0]}"
             job.log.say(note)
-            request, checkout = msgspec.structs.replace(request, base_dir=None, base_missing=note), None
+            request, checkout = msgspec.structs.replace(request, base_dir=None, base_run=None, base_missing=note), None
             request = request if again else _with_stored_base(job, request, wanted, kept)
             finished = _run(job, request, spec)
         if request.shard is not None:
@@ -177,6 +182,9 @@ def _request(job: Job, spec: SuiteSpec | None, out: Path) -> Request:
     added: dict[str, object] = {}
     if options.time_budget is None and (spec is None or spec.settings.time_budget is None):
         added["time_budget"] = TIME_BUDGET_SECONDS
+    if job.context.on_default_branch and options.second_look is None:
+        # History, badge and stored bases are made of these runs: three trials a case would be too few for them.
+        added |= {"second_look": "off"} if spec is not None and spec.settings.second_look is None else {}
     return Request(
         grace=GRACE_SECONDS,
         suite=None if inputs.suite is None else Path(inputs.suite),
@@ -307,6 +315,24 @@ def _set_up(job: Job, head: Path, base: Checkout | None) -> str | None:
             job.log.say(str(error))
             return str(error)
     return None
+
+
+def _set_up_late(job: Job, base: Checkout) -> None:
+    """Make base's environment after all, for what head's first look suspects; BaseNotStarted when it cannot be."""
+    job.log.say("base is set up, to run what is suspected")
+    try:
+        set_up(
+            job.inputs.setup,
+            base.folder,
+            base.root,
+            side="base",
+            environ=job.user_environ,
+            run_as=job.run_as,
+            as_root=job.inputs.setup_as_root,
+            say=job.log.say,
+        )
+    except SetupFailed as error:
+        raise BaseNotStarted(str(error)) from None
 
 
 def _run(job: Job, request: Request, spec: SuiteSpec | None) -> Finished:

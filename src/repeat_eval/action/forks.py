@@ -13,12 +13,14 @@ from repeat_eval.action.answered import Answered
 from repeat_eval.action.job import Job
 from repeat_eval.action.outputs import outputs_of
 from repeat_eval.action.rejudge import rejudged
+from repeat_eval.action.relooked import is_further, published_looks, relooked
 from repeat_eval.action.uploaded import ARCHIVE_BYTES, read_uploaded
-from repeat_eval.analysis.report import Report
+from repeat_eval.analysis.report import Look, Report
 from repeat_eval.errors import ExitCode, UserError
 from repeat_eval.github.comment import publish_comment, worth_a_comment
 from repeat_eval.github.errors import GitHubError
 from repeat_eval.github.key import comment_key
+from repeat_eval.github.look_data import pack_looks
 from repeat_eval.reports.comment import CommentLinks, render_comment
 from repeat_eval.reports.escape import terminal
 
@@ -72,7 +74,9 @@ def _publish_all(
             job.log.error(f"Not published: {terminal(_reason(error), 500)}")
             code = ExitCode.INCOMPLETE
             continue
-        url, written = _comment(job, client, pull, finished, report=report, leg=leg)
+        key = _key(job, report, leg)
+        report = _as_look(job, client, pull, finished, key=key, told=told, judged=report)
+        url, written = _comment(job, client, pull, finished, key=key, report=report)
         if not written and job.inputs.fail_on_publish_error and code == ExitCode.PASSED:
             code = ExitCode.PUBLISHING_FAILED
         outputs = outputs_of(report, report_dir="", exit_code=code, attempt=finished.attempt)
@@ -119,8 +123,27 @@ def _artifacts(listed: list[Artifact], finished: FinishedRun) -> list[tuple[str,
     return sorted(found, key=lambda each: (each[0], each[1].id))[:MOST_REPORTS]
 
 
+def _key(job: Job, report: Report, leg: str) -> str:
+    matrix = sorted(job.inputs.matrix.items()) or ([("leg", leg)] if leg else [])
+    return comment_key([report.suite], matrix, job.inputs.key)
+
+
+def _as_look(
+    job: Job, client: GitHub, pull: PullRequest, finished: FinishedRun, *, key: str, told: Report, judged: Report
+) -> Report:
+    """The report with the looks before it, so that the comment says what the run's own job said."""
+    earlier: tuple[Look, ...] = ()
+    if is_further(told, finished):
+        troubles: list[str] = []
+        earlier = published_looks(client, pull.number, key, finished, troubles)
+        for trouble in troubles:
+            job.log.say(trouble)
+    own = (finished.head_repository or "").lower() == job.context.repository.lower()
+    return relooked(judged, told, earlier, base=pull.base_ref, part=own)
+
+
 def _comment(
-    job: Job, client: GitHub, pull: PullRequest, finished: FinishedRun, *, report: Report, leg: str
+    job: Job, client: GitHub, pull: PullRequest, finished: FinishedRun, *, key: str, report: Report
 ) -> tuple[str, bool]:
     """Write one comment; its address and whether all went well."""
     context = job.context
@@ -136,17 +159,17 @@ def _comment(
             limit_bytes=size - len(HEADING.encode()),
         )
 
-    matrix = sorted(job.inputs.matrix.items()) or ([("leg", leg)] if leg else [])
     published = publish_comment(
         client,
         pull.number,
-        comment_key([report.suite], matrix, job.inputs.key),
+        key,
         body,
         head=finished.head_sha,
         run=finished.id,
         attempt=finished.attempt,
         mode=job.inputs.comment,
         worth_it=worth_a_comment(job.inputs.comment, [report]),
+        looks=pack_looks(report.looks),
     )
     if published.action == "failed":
         job.log.warning(published.reason)

@@ -54,8 +54,8 @@ class Kept:
             self._trouble("the store was not read", error)
             return ()
 
-    def base(self, wanted: WhichBase) -> tuple[Run | None, str | None]:
-        """The stored run to compare with, or why there is none."""
+    def base(self, wanted: WhichBase, *, screens: bool = False) -> tuple[Run | None, str | None]:
+        """The stored run to compare with, or why there is none; one that only `screens` may be of any age."""
         job = self._job
         if wanted.commit is None:
             return None, wanted.reason or "the event names no base"
@@ -74,7 +74,8 @@ class Kept:
         behind = f", {found.behind} commits before base" if found.behind > 1 else ""
         behind = ", one commit before base" if found.behind == 1 else behind
         job.log.say(f"base is the stored run of {found.run.commit}{behind}, run on {found.run.started[:10]}")
-        self._warn_of_age(found.run)
+        if not screens:
+            self._warn_of_age(found.run)
         return run_of_stored(found.run), None
 
     def add(self, report: Report, recording: Recording) -> None:

@@ -26,9 +26,6 @@ from repeat_eval.suite.settings import ResolvedSettings, Settings, resolve
 if TYPE_CHECKING:
     from repeat_eval.suite.spec import SuiteSpec
 
-_NEW_COMMIT = frozenset({"opened", "synchronize"})
-"""Activities of a pull request whose first attempt nobody can have looked before. A head of before may be pushed again;
-then the comment tells of another commit by now, and GitHub would be asked at every push for nothing."""
 MAX_CASES = 20
 """Cases of one look that a person may name by patterns."""
 
@@ -78,9 +75,9 @@ def looking(job: Job, request: Request, spec: SuiteSpec | None, suite: str, *, b
     shares = alpha_shares(settings["extra_looks"])
     alpha = exact(settings["alpha"])
     first = Looking(level=round(float(alpha * shares[0]), 12))
-    again = job.context.run_attempt > 1
-    if not again and job.context.action in _NEW_COMMIT:
+    if job.context.first_at_commit:
         return first if based else None
+    again = job.context.run_attempt > 1
     earlier = earlier_attempts(job, _key(job, suite))
     for trouble in earlier.troubles:
         job.log.say(trouble)

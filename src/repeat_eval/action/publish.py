@@ -52,6 +52,7 @@ class Surfaces:
                         attempt=job.context.run_attempt,
                         warn=self._trouble,
                         details_url=job.context.run_url,
+                        first=job.context.first_at_commit,
                     )
                 )
             if (job.inputs.check or job.inputs.status) and client is None:

@@ -87,7 +87,10 @@ def base_warnings(comparison: Comparison, base: OneSide) -> list[str]:
         many = count(len(comparison.changed), "case")
         verb = "is" if len(comparison.changed) == 1 else "are"
         warnings.append(f"{many} changed input or checks since base, and {verb} {how}: {named(comparison.changed)}")
-    if comparison.base is not None and comparison.head is not None and comparison.base.source != "side-by-side":
+    # What is stale or has drifted in a base that only screens costs trials, and decides nothing.
+    screens = comparison.second_look is not None and comparison.second_look.mode == "screen"
+    apart = comparison.base is not None and comparison.base.source != "side-by-side" and not screens
+    if apart and comparison.base is not None and comparison.head is not None:
         age = _age(comparison.base.started, comparison.head.started)
         if age is not None and age >= MAX_AGE:
             warnings.append(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -344,8 +346,13 @@ def _http(workshop: Workshop, spec: TargetSpec) -> Target:
     from repeat_eval.targets.http_settings import HttpSettings, HttpSettingsError
     from repeat_eval.targets.http_target import HttpTarget
 
+    environ = workshop.environ
+    if workshop.session is not None and workshop.session.responses == "replay":
+        # Nobody is asked, so nobody has to have the keys.
+        named = re.findall(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", json.dumps(spec.value, default=str))
+        environ = {**environ, **{name: "not-asked" for name in named if not environ.get(name, "").strip()}}
     try:
-        settings = HttpSettings.from_mapping(spec.value, workshop.environ)
+        settings = HttpSettings.from_mapping(spec.value, environ)
     except HttpSettingsError as error:
         problems = [
             place_of(spec, f"`{'.'.join(('http', *path))}` {message}", ("http", *path))

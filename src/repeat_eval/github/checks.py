@@ -88,12 +88,14 @@ def open_check(
     warn: Callable[[str], None],
     details_url: str | None = None,
     hurried: CheckClient | None = None,
+    first: bool = False,
 ) -> Iterator[OpenCheck]:
     """A check run in progress for as long as the block lasts.
 
     At the start, open ones of the same name and commit that an older run of ours left behind are closed as cancelled.
     At the end, a check that the block has not completed is completed: as cancelled when the process was told to stop,
-    else as failed. Requests: one to list, one to create, one to complete, one for each further 50 annotations.
+    else as failed. Requests: one to list unless it is the first, one to create, one to complete, one for each further
+    50 annotations.
 
     Args:
         client: speaks to GitHub; its time is bounded by its own budget.
@@ -104,12 +106,13 @@ def open_check(
         details_url: where the check leads to, such as the run's page.
         hurried: a client of little patience, which completes the check of a run that was cancelled or broke off; the
             usual one if None.
+        first: no older run can have left a check at this commit, so none is looked for.
 
     Yields:
         The check, to be completed with `OpenCheck.complete`.
     """
     check = OpenCheck(client, warn, hurried)
-    check.start(check_name(name), head_sha, run=run, attempt=attempt, details_url=details_url)
+    check.start(check_name(name), head_sha, run=run, attempt=attempt, details_url=details_url, first=first)
     try:
         yield check
     except Exception:
@@ -138,11 +141,13 @@ class OpenCheck:
         """Its number; None when it could not be created."""
         return self._id
 
-    def start(self, name: str, head_sha: str, *, run: int, attempt: int, details_url: str | None) -> None:
+    def start(
+        self, name: str, head_sha: str, *, run: int, attempt: int, details_url: str | None, first: bool = False
+    ) -> None:
         """Close what an older run left open, then create the check."""
         stale_trouble = None
         try:
-            for check in self._client.checks(head_sha, name):
+            for check in () if first else self._client.checks(head_sha, name):
                 if check.status != "completed" and _is_older(check.external_id, (run, attempt)):
                     self._client.update_check(check.id, **_closed("cancelled", "Given up for a newer run"))
         except GitHubError as error:

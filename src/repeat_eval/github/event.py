@@ -141,6 +141,15 @@ class Context:
         return self.comment.number if self.comment is not None else None
 
     @property
+    def first_at_commit(self) -> bool:
+        """Whether no run of this pull request can have been at this commit before.
+
+        A head of before may be pushed once more. Then what an earlier run left at it is long past; to ask for it at
+        every push would cost everybody a request.
+        """
+        return self.activity == "pull-request" and self.run_attempt == 1 and self.action in ("opened", "synchronize")
+
+    @property
     def may_write_store(self) -> bool:
         """Whether this is a run of merged code: a push to, schedule or dispatch of the default branch."""
         return self.on_default_branch and self.event in _WRITES_STORE

@@ -282,7 +282,7 @@ def _fresh_rates(looks: SecondLook) -> list[list[str]]:
     p = words.short_p(min(1.0, 2.0 * looks.down.p), twice.level_of(looks.down.p))
     rates = (tight(fmt.percent1(fresh.base)), tight(f"**{fmt.percent1(fresh.head)}**"))
     parts = [twice.rate_difference(fresh), *(f"{p} over both looks".split(", ") if looks.mode != "screen" else [p])]
-    return [[tight(f"second look, {looks.rest} fresh trials each"), *rates, ", ".join(map(tight, parts))]]
+    return [[tight("second look"), *rates, ", ".join(map(tight, parts))]]
 
 
 def _rerun(side: Side) -> str:

@@ -49,9 +49,11 @@ def both(case: ReRunCase) -> str:
 def sides(looks: SecondLook, first_span: str) -> str:
     """How many trials both looks take: `3 trials a side, 20 fresh ones on suspicion`."""
     word = "trial" if first_span == "1" else "trials"
+    first = f"{first_span} {word} {'a side' if looks.mode == 'side-by-side' else 'of head'}"
+    more = " a side" if looks.mode == "screen" else ""
     if looks.down.alarm:
-        return f"{first_span} {word} a side, then {looks.rest} fresh ones of every case"
-    return f"{first_span} {word} a side, {looks.fresh} fresh ones on suspicion"
+        return f"{first}, then {looks.rest} fresh ones{more} of every case"
+    return f"{first}, {looks.fresh} fresh ones{more} on suspicion"
 
 
 def claims(looks: SecondLook) -> list[str]:
@@ -85,7 +87,8 @@ def unchanged(looks: SecondLook) -> str:
     if suspected:
         cases = fmt.count(looks.cases, "case")
         return f"{suspected:,} of {cases} suspected, not confirmed by {looks.fresh} fresh trials a side"
-    return f"nothing suspected in {fmt.count(looks.cases, 'case')}"
+    base = "; base not run" if looks.mode == "screen" else ""
+    return f"nothing suspected in {fmt.count(looks.cases, 'case')}{base}"
 
 
 def hidden(comparison: Comparison, looks: SecondLook) -> str:
@@ -124,8 +127,13 @@ def spent(looks: SecondLook) -> str:
 
 def measured(comparison: Comparison, looks: SecondLook) -> str:
     """How it was measured, in parts."""
+    whose = {
+        "side-by-side": "a side",
+        "screen": "of head against all of a stored base, which enters no verdict",
+        "split": "of head against a third of a stored base, the rest of which is its second look",
+    }[looks.mode]
     return (
-        f"two looks: {looks.first} trials a side, then {looks.fresh} fresh ones of at most {looks.cap} suspects (one-"
+        f"two looks: {looks.first} trials {whose}, then {looks.fresh} fresh ones of at most {looks.cap} suspects (one-"
         f"sided p up to {looks.cut:g}), judged by the fresh ones alone (Holm at half of alpha); "
         f"all cases again with {looks.rest} after an alarm (p below {looks.alarm_below:g}); {spent(looks)}"
     )
