@@ -6,7 +6,7 @@ DEV := $(VENV)/.dev-ready
 LINT_VENV := .venv-lint
 LINT := $(LINT_VENV)/.ready
 
-.PHONY: demo test fuzz test-container lint types format docs bench schemas clean
+.PHONY: demo test fuzz recipes test-container lint types format docs bench schemas clean
 
 demo: $(RUNTIME)  ## the main job, offline, on the bundled example
 	@sh scripts/demo.sh $(VENV)/bin/repeat-eval
@@ -23,6 +23,9 @@ FUZZ_SECONDS := 60
 
 fuzz: $(DEV)  ## mutated results files of every format, for FUZZ_SECONDS (default 60)
 	FUZZ_SECONDS=$(FUZZ_SECONDS) $(PY) -m pytest tests/readers/test_mutated_results_files.py
+
+recipes: $(RUNTIME)  ## docs/recipes.md with the real tools, installed in a temporary place; KEEP=DIR keeps them
+	sh scripts/try_recipes.sh
 
 test-container: $(DEV)  ## build the image and try it; installs podman on Debian as root
 	$(PY) -m pytest tests/container -m container -s -rs

@@ -35,7 +35,7 @@ prepare() {
     pytest | pytest-repeat) tool pytest pytest==9.2.0 pytest-repeat==0.9.4; bin=pytest/bin suite=pytest ;;
     promptfoo) promptfoo_tool; bin=promptfoo/node_modules/.bin suite=promptfoo ;;
     inspect) tool inspect inspect-ai==0.3.285; bin=inspect/bin suite=inspect ;;
-    deepeval) tool deepeval deepeval==4.3.1; bin=deepeval/bin suite=deepeval ;;
+    deepeval) tool deepeval deepeval==4.3.1 pytest-repeat==0.9.4; bin=deepeval/bin suite=deepeval ;;
     pydantic-evals) tool pydantic pydantic-evals==2.62.0; bin=pydantic/bin suite=pydantic_evals ;;
     any-command) bin=. suite=any_command ;;
     *) echo "no recipe is called $1"; return 1 ;;
@@ -62,7 +62,7 @@ try() {
   fi
   commit "$repo" head
   (
-    cd "$repo" && export HOME="$work/home" PYTHONPATH=. PYTHONDONTWRITEBYTECODE=1 REPEAT_EVAL_SEED=7
+    cd "$repo" && export HOME="$work/home" PYTHONPATH=. PYTHONDONTWRITEBYTECODE=1 REPEAT_EVAL_SEED=5
     export PROMPTFOO_DISABLE_TELEMETRY=1 PROMPTFOO_DISABLE_UPDATE=1 PROMPTFOO_CONFIG_DIR="$work/home/promptfoo"
     export DEEPEVAL_TELEMETRY_OPT_OUT=YES PATH="$work/tools/$bin:$root/.venv/bin:$PATH"
     mkdir -p "$HOME" && command_of "$1" | sh

@@ -188,6 +188,14 @@ def test_two_further_looks_are_granted(bench: Bench) -> None:
         bench.server.state.runs[bench.run].update(status="completed")
 
 
+def test_a_request_that_finds_no_room_in_our_comment_is_refused(bench: Bench) -> None:
+    marker = str(Marker("shop", HEAD, bench.run, 1))
+    bench.server.state.comments[bench.result]["body"] = f"{'x' * (65_530 - len(marker))}\n{marker}"
+    assert bench.say("/repeat-eval rerun case greets") == 0
+    assert "there is no room left in the result's comment" in bench.reply
+    assert not bench.server.requests("POST", "rerun")
+
+
 def test_a_run_that_goes_on_is_left_alone(bench: Bench) -> None:
     bench.server.state.runs[bench.run]["status"] = "in_progress"
     bench.say("/repeat-eval rerun")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import sys
 import zipfile
@@ -293,6 +294,25 @@ def test_where_base_cannot_run_any_more_what_was_red_stays_red(red: Any, inputs:
     report = report_of(red)
     assert report["looks"][1]["verdict"] == "incomplete"
     assert any("attempt 1 was red" in reason["text"] for reason in report["reasons"])
+
+
+def test_a_further_look_that_is_cancelled_gives_no_verdict_and_what_was_red_stays_so(
+    red: Any, server: GitHubServer
+) -> None:
+    repair(red)
+    agent = red.workspace / "evals/agent.py"
+    stop = f"import os, signal, time\n\ndef answer(input):\n    os.kill({os.getpid()}, signal.SIGTERM)\n    time.sleep(60)\n"
+    agent.write_text(stop)
+    assert attempt(red, 2, check="true") == 3
+    assert [look["verdict"] for look in report_of(red)["looks"]] == ["regressed", "incomplete"]
+    assert body_of(server).startswith("### ⚠️ Incomplete")
+    (check,) = server.state.checks.values()
+    assert (check["status"], check["conclusion"]) == ("completed", "failure")
+    repair(red)
+    assert attempt(red, 3) == 0
+    looks = report_of(red)["looks"]
+    assert [look["kind"] for look in looks] == ["first", "appeal", "appeal"]
+    assert looks[2]["verdict"] == "cleared"
 
 
 def test_a_run_again_of_what_never_had_a_base_is_judged_by_itself(new_suite: Any, server: GitHubServer) -> None:

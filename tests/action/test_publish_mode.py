@@ -174,6 +174,7 @@ def test_it_takes_these_requests_and_sets_neither_check_nor_status(bench: Bench)
         "GET pulls",
         f"GET actions/runs/{bench.run}/artifacts",
         f"GET actions/artifacts/{artifact}/zip",
+        f"GET {comments}",  # a second attempt: what did the first one find?
         "GET pulls/7",
         f"GET {comments}",
         f"POST {comments}",

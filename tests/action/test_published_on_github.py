@@ -30,6 +30,13 @@ def pull_request(on_github: Any, server: GitHubServer) -> Any:
     return on_github
 
 
+def changed_file(name: str) -> dict[str, Any]:
+    """A file that a pull request changes, as GitHub lists it."""
+    numbers = {"additions": 1, "deletions": 1, "changes": 2}
+    links = {f"{kind}_url": f"http://127.0.0.1/{kind}" for kind in ("blob", "raw", "contents")}
+    return {"sha": "a" * 40, "filename": name, "status": "modified", **numbers, **links}
+
+
 def bodies(server: GitHubServer) -> list[str]:
     return [comment["body"] for comment in server.state.comments.values()]
 
@@ -109,12 +116,14 @@ def test_a_further_attempt_looks_for_checks_that_were_left_open(pull_request, se
     assert server.requests("GET", "/check-runs")
 
 
+@pytest.mark.parametrize("attempt", ["1", "2"])
 @pytest.mark.parametrize("code", [0, 1])
-def test_one_line_is_all_that_a_step_prints_beyond_its_groups(pull_request, server, code: int) -> None:
+def test_one_line_is_all_that_a_step_prints_beyond_its_groups(pull_request, server, code: int, attempt: str) -> None:
     if code == 0:
         (pull_request.workspace / "evals/agent.py").write_text("def answer(input):\n    return input\n")
-    pull_request.environ["GITHUB_RUN_ATTEMPT"] = "1"
-    assert pull_request.run(check="true", status="true") == code
+    pull_request.environ["GITHUB_RUN_ATTEMPT"] = attempt  # of the second one, no earlier report can be read
+    server.state.pull_files[7] = [changed_file("evals/agent.py")]
+    assert pull_request.run(check="true", status="true", only_when_changed="evals/") == code
     outside, depth = [], 0
     for line in pull_request.log.splitlines():
         if line.startswith("::group::"):
@@ -147,19 +156,7 @@ def test_a_head_that_is_checked_out_is_compared_with_the_merge_base(pull_request
 
 @pytest.mark.parametrize(("patterns", "code"), [("prompts/", 0), ("evals/", 1), ("evals/\n!agent.py", 0)])
 def test_only_when_changed_asks_github_which_files_did(pull_request, server, patterns: str, code: int) -> None:
-    server.state.pull_files[7] = [
-        {
-            "sha": "a" * 40,
-            "filename": "evals/agent.py",
-            "status": "modified",
-            "additions": 1,
-            "deletions": 1,
-            "changes": 2,
-            "blob_url": "http://127.0.0.1/b",
-            "raw_url": "http://127.0.0.1/r",
-            "contents_url": "http://127.0.0.1/c",
-        }
-    ]
+    server.state.pull_files[7] = [changed_file("evals/agent.py")]
     assert pull_request.run(only_when_changed=patterns) == code
     if code == 0:
         assert pull_request.outputs["verdict"] == "not evaluated"

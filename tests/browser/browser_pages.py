@@ -95,9 +95,8 @@ def set_slider(page: Any, name: str, value: int) -> None:
 def unroll(page: Any) -> None:
     """Let the list be as long as its rows, so that all of them are in sight and nothing scrolls."""
     page.locator("#list").evaluate("(list) => { list.style.maxHeight = 'none'; }")
-    page.wait_for_function(
-        "document.querySelectorAll('.row').length === +document.getElementById('list').getAttribute('aria-rowcount') - 1"
-    )
+    rows = "document.querySelectorAll('.row').length + 1"
+    page.wait_for_function(f"{rows} === Number(document.getElementById('list').getAttribute('aria-rowcount'))")
 
 
 def faults(page: Any) -> list[str]:

@@ -171,7 +171,7 @@ def test_each_trial_of_both_sides_opens_with_what_it_said_and_did(open_page: Ope
                 assert check["name"] in told
             for call in trial["tool_calls"]:
                 assert call["name"] in told
-                assert all(str(value) in told for value in call["arguments"].values())
+                assert all(json.dumps(value) in told for value in call["arguments"].values()), told
 
 
 def test_a_mark_in_the_list_opens_its_own_trial(open_page: Opener, desk: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_case_has_an_address_of_its_own(open_page: Opener, desk: Path) -> None
 
 
 def _brightness(page: Any) -> float:
-    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    colour = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     return sum(float(number) for number in re.findall(r"[\d.]+", colour)[:3]) / 3
 
 
@@ -303,9 +303,11 @@ def test_on_a_phone_nothing_sticks_out_and_all_of_it_works_by_touch(open_page: O
 
 def test_in_print_all_cases_stand_there_and_no_controls(open_page: Opener, desk: Path) -> None:
     page = open_page(desk / "report.html", viewport={"width": 800, "height": 400}, color_scheme="dark")
-    page.emulate_media(media="print", color_scheme="light")
+    assert _brightness(page) < 60
+    page.emulate_media(media="print")
     page.wait_for_function("document.querySelectorAll('.row').length === 13")
 
+    assert _brightness(page) > 220, "paper is white"
     for control in ("#threshold", "#search", "#theme", "#filters"):
         assert page.locator(control).is_hidden(), control
     size = page.locator("#list").evaluate(

@@ -260,9 +260,53 @@ def test_several_trials_of_a_case_in_one_run_all_count_and_those_that_a_run_lost
         case["id"]: (case["passed"], case["failed"], case["errors"]) for case in report_in(tmp_path / "out")["cases"]
     }
     assert figures == {"twice": (4, 1, 3), "once": (3, 0, 1)}
+    asked = {case["id"]: (case["asked"], case["trials"]) for case in report_in(tmp_path / "out")["cases"]}
+    assert asked == {"twice": (8, 8), "once": (4, 4)}
     again = program("report", "out/run.jsonl", "--out", "again", cwd=tmp_path)
     assert "is there twice" not in again.text
     assert report_in(tmp_path / "again")["cases"] == report_in(tmp_path / "out")["cases"]
+
+
+def test_what_the_results_say_that_they_were_asked_for_and_no_run_holds_is_missing(tmp_path: Path) -> None:
+    write(
+        tmp_path / "tool.py",
+        """
+        import json, sys
+
+        row = {"promptIdx": 0, "success": True, "provider": {"id": "p"}, "prompt": {"label": "q"}, "score": 1}
+        rows = [{**row, "testIdx": number, "vars": {"q": number % 2}} for number in range(5)]
+        results = {"version": 3, "results": rows, "prompts": []}
+        json.dump({"results": results, "config": {}, "runtimeOptions": {"repeat": 3}}, open(sys.argv[1], "w"))
+        """,
+    )
+    ended = program(
+        *("run", "--command", PYTHON + " tool.py {results}.json", "--repeats", "2", "--out", "out", "--gate", "none"),
+        cwd=tmp_path,
+    )
+    cases = report_in(tmp_path / "out")["cases"]
+    assert [(case["asked"], case["passed"], case["errors"]) for case in cases] == [(6, 6, 0), (6, 4, 2)], ended.text
+    assert "the results hold 2 of 3 trials" in cases[1]["examples"][0]["message"]
+    assert "each counts as a trial" not in ended.text
+
+
+def test_numbers_that_pytest_repeat_puts_into_names_are_repetitions(tmp_path: Path) -> None:
+    write(
+        tmp_path / "tool.py",
+        """
+        import sys
+
+        cases = "".join(f'<testcase classname="m" name="{name}[{i}-3]"/>' for name in "ab" for i in (1, 2, 3))
+        open(sys.argv[1], "w").write(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+        """,
+    )
+    ended = program(
+        *("run", "--command", PYTHON + " tool.py {results}", "--repeats", "2", "--out", "out"), cwd=tmp_path
+    )
+    assert ended.code == 0, ended.text
+    cases = {case["id"]: (case["asked"], case["outcomes"]) for case in report_in(tmp_path / "out")["cases"]}
+    assert cases == {"m::a": (6, "PPPPPP"), "m::b": (6, "PPPPPP")}
+    # Both runs have the same to say of their files; it is said once.
+    assert ended.text.count("are read as repetitions") == 1
 
 
 def test_a_case_that_every_run_gave_as_an_error_is_tried_again(tmp_path: Path) -> None:

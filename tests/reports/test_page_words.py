@@ -79,3 +79,17 @@ def test_times_and_money_read_alike() -> None:
 def test_what_hides_or_reorders_text_is_taken_out_of_a_line() -> None:
     given = ["a\u202eb", "\x1b[31mred\x1b[0m", "  two\n lines\t", "zero\u200bwidth\ufeff", "\U000e0041tag", "plain"]
     assert in_node([["line", text] for text in given]) == [visible(text) for text in given]
+
+
+def test_sequences_of_terminals_leave_no_tails() -> None:
+    given = [
+        "\x1b]8;;https://example.com\x07link\x1b]8;;\x07",
+        "\x1b]0;title\x1b\\text",
+        "\x1b]0;never ended",
+        "\x1b]0;one\x1b[1mtwo",
+        "\x1bPq data\x9cshown",
+        "\x9b31mred\x9d0;title\x07",
+        "\x1b(Bplain \x1b",
+        "a\x1b]x\ny\x07b",
+    ]
+    assert in_node([["line", text] for text in given]) == [visible(text) for text in given]

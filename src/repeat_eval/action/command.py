@@ -160,6 +160,8 @@ def _rerun(client: GitHub, comment: WrittenComment, asked: Rerun) -> WorkflowRun
     if any((found := find_note(each.body)) is not None and found.is_for(run.id, note.attempt) for each in noted):
         raise Refused("that was asked for already.")
     written = _write_notes(client, noted, note, comment.author)
+    if not written:
+        raise Refused("there is no room left in the result's comment to note what was asked for.")
     try:
         client.rerun_run(run.id)
     except GitHubError as error:

@@ -58,7 +58,8 @@ def earlier_attempts(job: Job, key: str) -> Earlier:
     troubles: list[str] = []
     context = job.context
     uploaded = _uploaded(job, client, key, troubles) if context.run_attempt > 1 else ()
-    hidden, note = (), None
+    hidden: tuple[Look, ...] = ()
+    note: RequestNote | None = None
     if context.number is not None:
         hidden, note = looks_in_comment(
             client,

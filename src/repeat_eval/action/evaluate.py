@@ -99,7 +99,8 @@ def evaluate(job: Job, spec: SuiteSpec | None, kept: Kept, suite: str) -> Evalua
             if job.inputs.base != "auto":
                 raise
             note = f"base cannot be run: {error.problems[0]}"
-            job.log.say(note)
+            with job.log.group("repeat-eval: no base"):
+                job.log.say(note)
             request, checkout = msgspec.structs.replace(request, base_dir=None, base_run=None, base_missing=note), None
             request = request if again else _with_stored_base(job, request, wanted, kept)
             finished = _run(job, request, spec)
@@ -168,7 +169,8 @@ def _with_stored_base(job: Job, request: Request, wanted: WhichBase | None, kept
     """The request with base from the store, where that is asked or base cannot run beside head."""
     if wanted is None or job.inputs.store == "off" or job.inputs.base not in ("auto", "stored"):
         return request
-    run, reason = kept.base(wanted)
+    with job.log.group("repeat-eval: stored base"):
+        run, reason = kept.base(wanted)
     if run is not None:
         return msgspec.structs.replace(request, base_run=run, base_missing=None)
     if job.inputs.base == "auto":

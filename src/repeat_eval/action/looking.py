@@ -78,9 +78,10 @@ def looking(job: Job, request: Request, spec: SuiteSpec | None, suite: str, *, b
     if job.context.first_at_commit:
         return first if based else None
     again = job.context.run_attempt > 1
-    earlier = earlier_attempts(job, _key(job, suite))
-    for trouble in earlier.troubles:
-        job.log.say(trouble)
+    with job.log.group("repeat-eval: earlier looks"):
+        earlier = earlier_attempts(job, _key(job, suite))
+        for trouble in earlier.troubles:
+            job.log.say(trouble)
     if not earlier.looks and not (again and based):
         return first if based else None
     note = earlier.note

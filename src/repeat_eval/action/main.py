@@ -159,9 +159,10 @@ def _evaluated(job: Job, spec: SuiteSpec | None, surfaces: Surfaces) -> int:
     finally:
         _take_back_command_files(job.environ, job.log)
     _show(job, done.report)
-    surfaces.publish(done.report, done.reproduce)
-    kept.add(done.report, done.recording)
-    surfaces.trouble(kept.troubles)
+    with job.log.group("repeat-eval: publishing"):
+        surfaces.publish(done.report, done.reproduce)
+        kept.add(done.report, done.recording)
+        surfaces.trouble(kept.troubles)
     code = done.report.exit_code
     values = outputs_of(done.report, report_dir=job.shown_report_dir, exit_code=code, attempt=job.context.run_attempt)
     surfaces.outputs(values | {"comment-url": surfaces.comment_url})

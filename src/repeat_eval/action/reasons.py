@@ -45,7 +45,8 @@ def nothing_changed(job: Job) -> str | None:
         return None
     changed, complete = _changed_files(job)
     decision = decide(patterns, changed, complete=complete)
-    job.log.say(f"only-when-changed: {decision.reason}")
+    with job.log.group("repeat-eval: changes"):
+        job.log.say(f"only-when-changed: {decision.reason}")
     return None if decision.evaluate else decision.reason
 
 

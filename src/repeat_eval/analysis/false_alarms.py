@@ -26,6 +26,7 @@ from repeat_eval.analysis.alarms import (
     judge_of,
     suite_gates,
 )
+from repeat_eval.analysis.looks_alarms import LooksAlarms, looks_alarms
 from repeat_eval.analysis.planning import any_of
 from repeat_eval.analysis.report import Interval
 from repeat_eval.analysis.rules import Rules, exact
@@ -38,6 +39,7 @@ from repeat_eval.statistics.counts import Row
 from repeat_eval.statistics.distributions import sum_of_parts
 from repeat_eval.statistics.gates import gate_fail_probability, gate_min_passes
 from repeat_eval.statistics.intervals import wilson_interval
+from repeat_eval.statistics.second_look import SecondLookSettings
 
 AA_SCHEMA = "repeat-eval/aa/1"
 TOO_OFTEN = 0.05
@@ -101,6 +103,7 @@ class FalseAlarms(msgspec.Struct, frozen=True, kw_only=True):
         deserved: suite-wide gates that this run does not reach, with the reason; not counted either.
         left_out: cases without any verdict.
         likely: the cases most likely to alarm by bad luck.
+        second_look: two looks at a change; None with fewer than 6 cases, or when they are off.
         advice: what alarms too often, and what would help, a sentence each.
         warnings: what limits these figures. settings: the gate settings.
     """
@@ -120,6 +123,7 @@ class FalseAlarms(msgspec.Struct, frozen=True, kw_only=True):
     deserved: dict[str, str]
     left_out: tuple[str, ...]
     likely: tuple[LikelyAlarm, ...]
+    second_look: LooksAlarms | None
     advice: tuple[str, ...]
     warnings: tuple[str, ...]
     settings: dict[str, Any]
@@ -134,6 +138,8 @@ def false_alarms(
     simulations: int = 2000,
     splits: int = 1000,
     source: str | None = None,
+    looks: SecondLookSettings | None = None,
+    looks_written: str = "",
 ) -> FalseAlarms:
     """Estimate the false alarms of the gates from one run.
 
@@ -143,6 +149,7 @@ def false_alarms(
         repeats: trials a case and side in simulations; None takes what the run asked for, `half` half of it.
         simulations, splits: draws of each kind.
         source: the run file.
+        looks: how a change is looked at twice, and `looks_written`: that in words; None where it is not.
 
     Raises:
         ValueError: no case has a verdict.
@@ -156,7 +163,19 @@ def false_alarms(
     likely = _likely(cases)
     blocking = {alarm.gate for alarm in simulated if alarm.too_often}
     in_order = _in_order(pairs, trials, rules)
+    twice = None
+    if looks is not None:
+        twice = looks_alarms(
+            cases,
+            {case.id: _verdicts_in_order(trials.get(case.id, []), rules) for case in cases},
+            looks,
+            looks=looks_written,
+            simulations=simulations,
+            splits=splits,
+            seed=seed,
+        )
     advice = [text for text in _advice(cases, likely, simulated, blocking, rules) if text]
+    advice += _advice_on_looks(twice)
     return FalseAlarms(
         suite=run.header.suite,
         source=source,
@@ -172,6 +191,7 @@ def false_alarms(
         deserved=suite_gates(cases, rules)[1],
         left_out=tuple(case.id for case in seen if not case.verdicts),
         likely=likely[:MAX_LIKELY],
+        second_look=twice,
         advice=tuple(advice),
         warnings=tuple(_warnings(run, cases, in_order)),
         settings=rules.as_settings(),
@@ -278,10 +298,7 @@ def _fails(case: SeenCase, repeats: int | None = None, gate: Literal["wilson"] |
 def _in_order(cases: Sequence[SeenCase], trials: dict[str, list[Trial]], rules: Rules) -> InOrder | None:
     rows: list[Row] = []
     for case in cases:
-        # Repetitions start in their order; times would differ by chance where trials overlap.
-        ordered = sorted(trials[case.id], key=lambda trial: trial.repetition)
-        outcomes = [_outcome(trial, rules) for trial in ordered]
-        passed = [outcome == "passed" for outcome in outcomes if outcome in ("passed", "failed")]
+        passed = _verdicts_in_order(trials[case.id], rules)
         half = (len(passed) + 1) // 2
         if len(passed) > 1:
             rows.append((sum(passed[:half]), half, sum(passed[half:]), len(passed) - half))
@@ -289,6 +306,28 @@ def _in_order(cases: Sequence[SeenCase], trials: dict[str, list[Trial]], rules: 
         return None
     delta = sum(Fraction(c2, n2) - Fraction(c1, n1) for c1, n1, c2, n2 in rows) / len(rows)
     return InOrder(p=stratified_exact(rows).p_mid, delta=float(delta), alarms=tuple(sorted(compare(rows, [], rules))))
+
+
+def _verdicts_in_order(trials: Sequence[Trial], rules: Rules) -> list[bool]:
+    # Repetitions start in their order; times would differ by chance where trials overlap.
+    ordered = sorted(trials, key=lambda trial: trial.repetition)
+    outcomes = [_outcome(trial, rules) for trial in ordered]
+    return [outcome == "passed" for outcome in outcomes if outcome in ("passed", "failed")]
+
+
+def _advice_on_looks(twice: LooksAlarms | None) -> Iterable[str]:
+    if twice is None:
+        return
+    cheaper = "" if twice.looks.endswith("+10") else ": --second-look 3+10 sees less of it than more fresh trials do"
+    if twice.depends:
+        yield (
+            f"earlier and later trials of the same cases differ more than luck explains (p = {twice.lasting:.2g}), so "
+            f"trials are not independent, and fresh ones may block by what lasts through both looks{cheaper}; find "
+            "what the target keeps between trials (state, cache, time of day)"
+        )
+    red = [share for share in (twice.simulated, twice.split) if share is not None and share.rate > TOO_OFTEN]
+    if red:
+        yield f"two looks block {_percent(max(share.rate for share in red))} of unchanged pull requests: lower alpha"
 
 
 def _advice(

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import msgspec
 
+from repeat_eval.analysis.planning_looks import LooksPlan
 from repeat_eval.analysis.report import Gate
 from repeat_eval.analysis.rules import exact
 from repeat_eval.statistics import planner
@@ -144,6 +145,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         gate: for a gate on cases. comparison: for a comparison; None when the number of cases is not known.
+        looks: two looks instead of fixed repeats; None below 6 cases.
         varying: the cases of a run file that vary most, the most varying first. varied: how many vary at all.
         suite: the suite's name in the run file; None without one. source: the file.
         warnings: what limits the answer, a sentence each.
@@ -152,6 +154,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = PLAN_SCHEMA
     gate: GatePlan
     comparison: ComparisonPlan | None = None
+    looks: LooksPlan | None = None
     varying: tuple[VaryingCase, ...] = ()
     varied: int = 0
     suite: str | None = None

@@ -98,6 +98,16 @@ def simulated_draws(cases: Sequence[SeenCase], times: int, seed: int) -> Iterato
     return _draws(cases, times, seed, draw)
 
 
+def drawn_passes(rng: Random, case: SeenCase, trials: int) -> int:
+    """Passes of so many new trials at the rate that was seen; the case has a verdict."""
+    return _value(rng, _binomial(trials, case.passed, case.verdicts))
+
+
+def drawn_half(rng: Random, passes: int, taken: int, left: int) -> int:
+    """Passes among `taken` trials when so many of all are taken at random and `left` stay."""
+    return _value(rng, _hyper(passes, left, taken))
+
+
 def _draws(
     cases: Sequence[SeenCase], times: int, seed: int, draw: Callable[[Random, SeenCase], tuple[Row, Row]]
 ) -> Iterator[Draw]:

@@ -42,6 +42,7 @@ _OF_A_SUITE = {
     "cases": ("--case", "which cases there are is decided by what runs them"),
     "tags": ("--tag", "which cases there are is decided by what runs them"),
     "settings_from": ("--settings-from", "there is no suite file to take them from"),
+    "base_stored": ("--base-stored", "single cases of a suite only can be run again; give --base"),
     "executor": ("--executor", "only trials of a suite can run on a cluster"),
     "scheduler": ("--scheduler", "only trials of a suite can run on a cluster"),
     "base_target": (
@@ -76,6 +77,12 @@ _WITHOUT_EFFECT = {
 @option("--base-dir", type=Folder(), help="Run base's checkout beside head.")
 @option("--base-ref", metavar="REF", help="Run this revision beside head, from a worktree that is removed afterwards.")
 @option("--base-target", metavar="TARGET", help="Run this target beside the suite's, in the same folder.")
+@option(
+    "--base-stored",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Run base only for what head's first look suspects beside this store or run file of base.",
+)
 @option("--settings-from", type=click.Choice(["head", "base"]), default="head", help="Whose suite file sets the gate.")
 @with_options(SELECTION_OPTIONS)
 @option("--name", metavar="NAME", help="Name of the suite with --command and --results.")
@@ -102,6 +109,7 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
       repeat-eval run --command 'pytest evals --junitxml {results}' --repeats 10
       repeat-eval run --results 'out/**/*.xml' --repeats 10
       repeat-eval run evals/refunds.yaml --base-ref main    base and head side by side
+      repeat-eval run evals/refunds.yaml --base-ref main --base-stored main/run.jsonl
 
     Every option can also be given as an environment variable REPEAT_EVAL_…, for instance REPEAT_EVAL_REPEATS=20.
     """
@@ -118,6 +126,11 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
         raise UserError(f"there is one base; found {names}")
     shard = _shard(ctx, values)
     options, variables = settings_from(ctx, values)
+    if values["base_stored"] is not None and (values["base"] or not (bases or options.gate_stored)):
+        raise UserError(
+            "--base-stored goes before a base that can be run: give --base-ref, --base-dir or --base-target too; "
+            "where base cannot be run, --gate-stored lets the stored trials decide"
+        )
     screen = Screen(quiet=values["quiet"], no_color=values["no_color"], all_cases=values["all_cases"])
     request = Request(
         suite=suite,
@@ -130,6 +143,7 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
         base_dir=values["base_dir"],
         base_ref=values["base_ref"],
         base_target=values["base_target"],
+        base_stored=values["base_stored"],
         settings_from=values["settings_from"],
         cases=values["cases"],
         tags=values["tags"],

@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import pytest
@@ -20,7 +20,7 @@ from repeat_eval.pytest_plugin.verdict import fails, plan_of, verdict_reports
 from repeat_eval.readers.base import identity
 from repeat_eval.records.fingerprints import trial_seed
 from repeat_eval.records.run import CasePlan
-from repeat_eval.records.trial import Trial
+from repeat_eval.records.trial import Trial, one_line
 
 
 class Sink(Protocol):
@@ -61,7 +61,9 @@ class Repeating:
         try:
             asked = asked_of(item, self._options)
         except ValueError as error:
-            self._sink.plan(plan_of(item, case_of(item), self._options.defaults))
+            case = case_of(item)
+            self._sink.plan(plan_of(item, case, replace(self._options.defaults, repeats=1)))
+            self._sink.add(refused_trial(case, str(error)))
             self._refused = str(error)
             runtestprotocol(item, nextitem=nextitem)
         else:
@@ -165,6 +167,13 @@ class Repeating:
             return report
         running.phases.subtests.append(report)
         return _passed(report)
+
+
+def refused_trial(case: str, reason: str) -> Trial:
+    """What stands for a test whose mark is wrong: one error, whose reason the report gives."""
+    return Trial(
+        case=case, repetition=1, outcome="error", error_kind="harness", message=one_line(reason), source="pytest"
+    )
 
 
 def case_of(item: pytest.Item) -> str:

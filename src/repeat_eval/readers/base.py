@@ -65,6 +65,7 @@ class FoundTrial(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         cached: whether the answer came from the tool's cache; None if the file does not say.
         turns: number of turns of the conversation.
         started: start time as written.
+        origin: the tool's own id of this very trial, which no other trial has; None if there is none.
     """
 
     case: str
@@ -81,6 +82,7 @@ class FoundTrial(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cached: bool | None = None
     turns: int | None = None
     started: str | None = None
+    origin: str | None = None
 
     @property
     def retried(self) -> bool:

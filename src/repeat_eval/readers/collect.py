@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -11,18 +10,17 @@ from pathlib import Path
 
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.readers.base import FileResults, FoundTrial, ReadError, ReadOptions
+from repeat_eval.readers.handed_twice import refuse_equal_bytes, refuse_same_file, refuse_same_run
 from repeat_eval.readers.registry import RUN_FORMAT, format_of, read_file
 from repeat_eval.readers.variants import apart_by_variant
 from repeat_eval.records.natural_order import natural_key
 from repeat_eval.records.trial import Outcome, Trial, bounded, one_line, sha256_of
 
-_CHUNK = 1 << 20
 _MAX_LISTED = 5
-_MIN_DISTINCT_DURATIONS = 5
 _OTHERS = tuple(
     name
     for name in FoundTrial.__struct_fields__
-    if name not in ("case", "outcome", "repetition", "duration", "started")
+    if name not in ("case", "outcome", "repetition", "duration", "started", "origin")
 )
 _others = attrgetter(*_OTHERS)
 _NO_OTHERS = (None,) * len(_OTHERS)
@@ -102,7 +100,7 @@ def collect(
     """
     options = options or ReadOptions()
     paths = natural_order(files)
-    _refuse_same_file(paths)
+    refuse_same_file(paths)
     own = [path for path in paths if _is_run_file(path, options)]
     if own:
         text = "is a run file of repeat-eval and cannot be mixed in here"
@@ -125,9 +123,13 @@ def collect(
     if not one_file_a_repetition:
         # Two runs may well have died with the same few bytes, so only files that can be read are compared.
         readable = [results for results in read if results is not None and results.broken is None]
-        _refuse_equal_bytes([results.path for results in readable])
-        _refuse_same_run(readable)
+        refuse_equal_bytes([results.path for results in readable])
+        refuse_same_run(readable)
     read, told = apart_by_variant(read)
+    if len(formats := sorted({results.format for results in read if results is not None})) > 1:
+        told.append(
+            f"the files are of several formats ({', '.join(formats)}): a run that was written in two of them counts twice"
+        )
     if options.scorer is not None and not any(results is not None and results.format == "inspect" for results in read):
         told.append("--scorer has no effect: only logs of Inspect tell scorers apart")
     collected = _Collection(paths, read, unreadable, options, one_file_a_repetition).collected(repeats)
@@ -152,6 +154,7 @@ class _Collection:
         self.options = options
         self.by_file = by_file
         self.cases = tuple(dict.fromkeys(trial.case for results in read if results for trial in results.trials))
+        self.widths = self._widths()
         self.trials: list[Trial] = []
         self.highest: dict[str, int] = {}
         self.declared: dict[str, int] = {}
@@ -169,6 +172,8 @@ class _Collection:
             else:
                 self._take(results, bases)
                 self._gaps(results, bases)
+        if not self.by_file:
+            self._note_absent()
         most = max(self.highest.values(), default=0)
         # A file may ask for less of one case than of others, so its word goes before what the others have.
         if repeats is None and not self.declared:
@@ -195,6 +200,26 @@ class _Collection:
             if results is not None:
                 widest = max([widest, *(trial.repetition or 1 for trial in results.trials)])
         return widest
+
+    def _widths(self) -> dict[str, int]:
+        """The most trials of each case that one file holds: what a file that proves nothing may have held of it."""
+        widths: dict[str, int] = {}
+        for results in self.read:
+            if results is not None:
+                for case, count in Counter(trial.case for trial in results.trials).items():
+                    widths[case] = max(count, widths.get(case, 0))
+        return widths
+
+    def _note_absent(self) -> None:
+        """Of files that have cases in common each should hold all cases of the other, where they say what was asked."""
+        files = [results.asked for results in self.read if results is not None and results.asked]
+        lacking: dict[str, int] = defaultdict(int)
+        for asked in files if len(files) > 1 else ():
+            expected = {case for other in files if not asked.keys().isdisjoint(other) for case in other}
+            for case in expected - asked.keys():
+                lacking[case] += min(asked.values())
+        for case, count in lacking.items():
+            self.declared[case] = self.declared.get(case, 0) + count
 
     def _numbers(self, results: FileResults, base: int | None) -> list[int]:
         """Repetition of each trial of a file: as written if that is after what there is, else counted on."""
@@ -281,15 +306,16 @@ class _Collection:
         self._errors(results.path, message, (case for case in self.cases if case not in listed), base)
 
     def _errors(self, path: Path, message: str, cases: Iterable[str], base: int | None) -> None:
-        """One missing repetition of each case, as an error."""
+        """What a file should have held of each case, as errors: as many trials as another file has of it."""
         self.missing += [] if self.cases else [message]
         for case in cases:
-            number = (self.highest.get(case, 0) if base is None else base) + 1
-            self.highest[case] = max(number, self.highest.get(case, 0))
-            self.trials.append(_error(case, number, message, path))
+            start = self.highest.get(case, 0) if base is None else base
+            for number in range(start + 1, start + 1 + self.widths.get(case, 1)):
+                self.highest[case] = max(number, self.highest.get(case, 0))
+                self.trials.append(_error(case, number, message, path))
 
     def _gaps(self, results: FileResults, base: int | None) -> None:
-        """A case that a gap explains has one missing repetition, however many gaps there are."""
+        """A case that a gap explains lacks what another file has of it, however many gaps there are."""
         if not results.gaps:
             return
         listed = {trial.case for trial in results.trials}
@@ -360,75 +386,3 @@ def _is_run_file(path: Path, options: ReadOptions) -> bool:
         return format_of(path, options).name == RUN_FORMAT
     except ReadError:
         return False
-
-
-def _refuse_same_file(paths: Sequence[Path]) -> None:
-    seen: dict[tuple[int, int], Path] = {}
-    problems = []
-    for path in paths:
-        try:
-            status = path.stat()
-        except (OSError, ValueError):
-            continue
-        first = seen.setdefault((status.st_dev, status.st_ino), path)
-        if first is not path:
-            problems.append(Problem(f"is the same file as {first}", str(path)))
-    if problems:
-        raise UserError(problems)
-
-
-def _digest(path: Path) -> bytes | None:
-    digest = hashlib.sha256()
-    try:
-        with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
-    except OSError:
-        return None
-    return digest.digest()
-
-
-def _refuse_equal_bytes(paths: Sequence[Path]) -> None:
-    by_size: dict[int, list[Path]] = defaultdict(list)
-    for path in paths:
-        if path.is_file() and (size := path.stat().st_size):
-            by_size[size].append(path)
-    problems = []
-    for same in by_size.values():
-        if len(same) < 2:
-            continue
-        seen: dict[bytes, Path] = {}
-        for path in same:
-            digest = _digest(path)
-            if digest is not None and (first := seen.setdefault(digest, path)) is not path:
-                text = f"is equal to {first}, byte for byte, as if one run was handed over twice"
-                problems.append(Problem(text, str(path)))
-    if problems:
-        raise UserError(problems)
-
-
-def _refuse_same_run(read: Sequence[FileResults]) -> None:
-    """The same run in two files that are written differently: equal start times and durations throughout."""
-    seen: dict[bytes, Path] = {}
-    problems = []
-    for results in read if len(read) > 1 else ():
-        signature = _signature(results.trials)
-        if signature is not None and (first := seen.setdefault(signature, results.path)) is not results.path:
-            text = f"has the start times and durations of {first} throughout, as if one run was handed over twice"
-            problems.append(Problem(text, str(results.path)))
-    if problems:
-        raise UserError(problems)
-
-
-def _signature(trials: Sequence[FoundTrial]) -> bytes | None:
-    """What tells one run from another by its times; None where they are too coarse to prove anything."""
-    if not trials or any(trial.started is None or trial.duration is None for trial in trials):
-        return None
-    durations = {trial.duration for trial in trials if trial.duration}
-    precise = any("." in (trial.started or "") for trial in trials)
-    if len(durations) < (1 if precise else _MIN_DISTINCT_DURATIONS):
-        return None
-    digest = hashlib.sha256()
-    for trial in sorted(trials, key=lambda trial: (trial.case, trial.repetition or 0)):
-        digest.update(f"{trial.case}\0{trial.repetition}\0{trial.started}\0{trial.duration}\n".encode())
-    return digest.digest()

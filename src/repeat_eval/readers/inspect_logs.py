@@ -90,6 +90,7 @@ class _Output(msgspec.Struct):
 class _Sample(msgspec.Struct):
     id: str | int
     epoch: int
+    uuid: Any = None
     scores: dict[str, Score] | None = None
     error: Any = None
     limit: Any = None
@@ -313,6 +314,7 @@ class _Reading:
             attempts=None if retries is None else retries + 1,
             turns=whole(sample.turn_count),
             started=sample.started_at[:100] if isinstance(sample.started_at, str) else None,
+            origin=sample.uuid[:100] if isinstance(sample.uuid, str) else None,
         )
 
     def _missing(self, trials: list[FoundTrial]) -> tuple[dict[str, int], tuple[Gap, ...]]:
@@ -340,7 +342,7 @@ class _Reading:
         if absent:
             why = f"; {unfinished}" if unfinished else ""
             gaps.append(Gap(message=f"{len(absent)} samples of the dataset have no epoch: {listed(absent)}{why}"))
-        elif total > len(trials) and not fewer:
+        elif total > max(len(trials), epochs * len(counts)):
             gaps.append(Gap(message=f"the log declares {total} samples and holds {len(trials)}"))
         elif unfinished and not trials:
             gaps.append(Gap(message=unfinished))

@@ -7,7 +7,7 @@ with them every entity that is not XML's own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from repeat_eval.readers.base import (
 from repeat_eval.readers.kinds import error_kind, is_assertion
 from repeat_eval.readers.names import name_trials
 from repeat_eval.readers.numbers import count, json_number, not_negative
+from repeat_eval.readers.repeated_tests import OUTCOMES, REPORT_MARK, trials_behind
 from repeat_eval.readers.totals import Counts, Suite
 from repeat_eval.records.trial import Outcome, Tokens, one_line
 
@@ -101,6 +102,7 @@ class _Handler:
         self.root_name = ""
         self.unreadable_durations = 0
         self.unreadable_scores = 0
+        self.repeated: dict[str, int] = {}  # tests that our plugin repeated: trials asked for
         self._names: list[str] = []  # one a testcase, gaps too: what equal names explain in a suite's totals
         self._counts = Counts()
         self._suites: list[Suite] = []
@@ -128,6 +130,8 @@ class _Handler:
             if self._counts.cases >= self.options.max_testcases:
                 raise _Refused(f"has more than {self.options.max_testcases:,} testcases")
             self._case = _Case(attributes, self._depth)
+        elif tag == "property" and attributes.get("name") == REPORT_MARK:
+            raise _Refused("is a report of repeat-eval, whose testcases are verdicts; give the run.jsonl beside it")
         elif tag in ("testsuite", "testsuites"):
             held = dict(attributes)
             started = held.get("timestamp") or (self._suites[-1].started if self._suites else None)
@@ -241,8 +245,9 @@ class _Handler:
                         started=started,
                     ),
                 )
-        self._add(
+        self._add_verdict(
             suite_name,
+            case.properties or {},
             FoundTrial(
                 case=case_name,
                 outcome=outcome,
@@ -260,6 +265,15 @@ class _Handler:
     def _add(self, suite_name: str, trial: FoundTrial) -> None:
         self.trials.append(trial)
         self.suite_names.append(suite_name)
+
+    def _add_verdict(self, suite_name: str, properties: Mapping[str, str], trial: FoundTrial) -> None:
+        behind = trials_behind(trial, properties) if OUTCOMES in properties else None
+        if behind is None:
+            self._add(suite_name, trial)
+            return
+        trials, self.repeated[trial.case] = behind
+        for each in trials:
+            self._add(suite_name, each)
 
     def _end_suite(self, suite: Suite) -> None:
         if self._suites:
@@ -365,12 +379,20 @@ def read(path: Path, options: ReadOptions) -> FileResults:
     except etree.XMLSyntaxError as error:
         raise ReadError(Problem(f"is no whole XML: {one_line(error.msg or '')}", str(path), error.lineno)) from error
 
+    if handler.repeated:
+        # Their repetitions are known, and a number in a name is a parameter.
+        options = replace(options, repetition_suffixes=False)
     named = name_trials(handler.trials, handler.suite_names, options, writer=handler.root_name, path=path)
     warnings = [*handler.warnings[:_MAX_WARNED], *named.warnings]
     if handler.unreadable_durations:
         warnings.append(f"{handler.unreadable_durations} durations could not be read and are unknown")
     if handler.unreadable_scores:
         warnings.append(f"{handler.unreadable_scores} scores are no numbers and are unknown")
+    if handler.repeated:
+        warnings.append(
+            f"{len(handler.repeated)} tests were repeated by repeat-eval's plugin and are read with all their trials; "
+            "run.jsonl tells their thresholds too"
+        )
     if handler.gaps:
         listed = "; ".join(gap.message for gap in handler.gaps[:_MAX_WARNED])
         warnings.append(f"trials are missing: {listed}" + ("; …" if len(handler.gaps) > _MAX_WARNED else ""))
@@ -381,4 +403,5 @@ def read(path: Path, options: ReadOptions) -> FileResults:
         gaps=tuple(handler.gaps),
         warnings=tuple(warnings),
         broken=handler.broken,
+        asked={trial.case: handler.repeated.get(trial.case, 1) for trial in named.trials} if handler.repeated else {},
     )

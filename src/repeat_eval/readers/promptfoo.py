@@ -85,6 +85,7 @@ class _Tokens(msgspec.Struct, gc=False):
 
 class _Row(msgspec.Struct, rename="camel"):
     success: bool
+    id: Any = None
     test_case: _TestCase | None = None
     vars: Any = None
     provider: _Provider | str | None = None
@@ -387,4 +388,5 @@ def _trial(found: _Found, case: str, repetition: int) -> FoundTrial:
         output=text(response.output),
         attempts=found.attempts,
         cached=response.cached if isinstance(response.cached, bool) else None,
+        origin=_word(row.id)[:100] or None,
     )

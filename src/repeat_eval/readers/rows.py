@@ -17,6 +17,7 @@ import msgspec
 
 from repeat_eval.errors import Problem
 from repeat_eval.readers.base import MAX_PROBLEMS, FileResults, FoundTrial, ReadError, ReadOptions, identity
+from repeat_eval.readers.documents import listed
 from repeat_eval.readers.kinds import error_kind
 from repeat_eval.readers.numbers import count, json_number, local_number
 from repeat_eval.records.trial import ErrorKind, Outcome, Tokens, bounded, clean, one_line
@@ -44,6 +45,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "error_kind": ("error_kind",),
     "output": ("output", "response", "answer"),
     "started": ("started", "started_at", "timestamp"),
+    "model": ("model", "model_name", "model_id", "provider"),
 }  # fmt: skip
 FIELDS = {alias: name for name, aliases in ALIASES.items() for alias in aliases}
 RANK = {alias: rank for aliases in ALIASES.values() for rank, alias in enumerate(aliases)}
@@ -58,6 +60,7 @@ _WORDS: dict[Outcome, tuple[str, ...]] = {
 }
 _OUTCOMES: dict[str, Outcome] = {word: outcome for outcome, words in _WORDS.items() for word in words}
 _TIMEOUTS = frozenset({"timeout", "timed_out", "timedout"})
+_NO_ERROR = frozenset({"false", "none", "null", "nan"})
 _MAX_REPETITION = 1_000_000
 _SHOWN = 60
 
@@ -73,6 +76,7 @@ class Rows:
     lines: list[int] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     problem_count: int = 0
+    models: list[str | None] = field(default_factory=list)
     unreadable_durations: int = 0
 
     def problem(self, line: int, text: str) -> None:
@@ -104,6 +108,7 @@ class Rows:
         if self.problem_count == before:
             self.trials.append(trial)
             self.lines.append(line)
+            self.models.append(None if (model := row.get("model")) is None else identity(_text(model, 200) or ""))
 
     def _case(self, line: int, value: object) -> str:
         if isinstance(value, str) and value.strip():
@@ -200,16 +205,30 @@ class Rows:
 
     def results(self, form: str) -> FileResults:
         """Number the repetitions, or raise all problems at once."""
+        warnings, variant = self._tell_models_apart()
         trials = self._numbered()
         if self.problem_count:
             more = self.problem_count - len(self.problems)
             if more:
                 self.problems.append(Problem(f"and {more} more problems", str(self.path)))
             raise ReadError(self.problems)
-        warnings = []
         if self.unreadable_durations:
             warnings.append(f"{self.unreadable_durations} durations could not be read and are unknown")
-        return FileResults(path=self.path, format=form, trials=tuple(trials), warnings=tuple(warnings))
+        return FileResults(
+            path=self.path, format=form, trials=tuple(trials), warnings=tuple(warnings), variant=variant
+        )
+
+    def _tell_models_apart(self) -> tuple[list[str], str | None]:
+        """Rows of several models are cases of their own; a file's one model is no part of the names."""
+        found = list(dict.fromkeys(self.models))
+        if len(found) < 2:
+            return [], found[0] if found else None
+        for place, model in enumerate(self.models):
+            if model is not None:
+                named = identity(f"{model}::{self.trials[place].case}")
+                self.trials[place] = msgspec.structs.replace(self.trials[place], case=named)
+        names = listed([name for name in found if name is not None])
+        return [f"rows of different models are different cases: {names}"], None
 
     def _numbered(self) -> list[FoundTrial]:
         """Count repetitions from 1. Rows without them are one trial each, in the order of the file."""
@@ -247,6 +266,11 @@ def is_empty(value: object) -> bool:
     )
 
 
+def is_no_error(value: object) -> bool:
+    """Whether a column of errors says that there is none."""
+    return value is False or (isinstance(value, str) and value.strip().lower() in _NO_ERROR)
+
+
 def _word(value: object) -> str:
     return (_text(value, _SHOWN) or "").strip().lower().replace(" ", "_")
 
@@ -276,7 +300,7 @@ def canonical(row: Mapping[str, Any]) -> dict[str, Any]:
     ranks: dict[str, int] = {}
     for key, value in row.items():
         name = FIELDS.get(key) or FIELDS.get(alias := normal(key))
-        if name is None or is_empty(value) or (name == "error" and value is False):
+        if name is None or is_empty(value) or (name == "error" and is_no_error(value)):
             continue
         rank = RANK[key if key in RANK else alias]
         if name not in found or rank < ranks[name]:

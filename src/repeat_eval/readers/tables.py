@@ -13,7 +13,7 @@ import msgspec
 
 from repeat_eval.errors import Problem
 from repeat_eval.readers.base import FileResults, ReadError, ReadOptions
-from repeat_eval.readers.rows import ALIASES, FIELDS, RANK, Rows, canonical, normal
+from repeat_eval.readers.rows import ALIASES, FIELDS, RANK, Rows, canonical, is_no_error, normal
 from repeat_eval.records.rows import ROW_COLUMNS, plain
 from repeat_eval.records.trial import one_line
 
@@ -95,6 +95,8 @@ def read_csv(path: Path, options: ReadOptions) -> FileResults:
                         rows.problem(line, "the row holds a NUL character")
                         continue
                     found = {field: cell for field, place in columns.items() if (cell := cells[place]) and cell.strip()}
+                    if "error" in found and is_no_error(found["error"]):
+                        del found["error"]
                     if ours:
                         found = {field: plain(cell) for field, cell in found.items()}
                     rows.add(line, found)

@@ -58,6 +58,7 @@ class _Message(msgspec.Struct, gc=False):
 
 class _Simulation(msgspec.Struct, gc=False):
     task_id: int | str
+    id: Any = None
     trial: int | None = None
     termination_reason: str | None = None
     reward_info: _Reward | None = None
@@ -215,6 +216,7 @@ def _trial(simulation: _Simulation) -> FoundTrial:
         tokens=tokens,
         turns=turns,
         started=one_line(text(simulation.start_time) or "", 100) or None,
+        origin=simulation.id[:100] if isinstance(simulation.id, str) else None,
     )
     kind = _NO_VERDICT.get(reason)
     if kind is not None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from rich.console import Console
 
 from repeat_eval.analysis.false_alarms import Alarm, FalseAlarms
+from repeat_eval.analysis.looks_alarms import LooksShare
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports.escape import terminal
 from repeat_eval.reports.text_table import Paper, table
+from repeat_eval.statistics.intervals import wilson_interval
 
 GATES = {
     "case": "cases below their threshold",
@@ -55,6 +57,7 @@ def render_aa(found: FalseAlarms, console: Console) -> None:
             f"p = {fmt.p_value(found.in_order.p)}.",
             indent="  ",
         )
+    _looks(found, paper)
     _left_out(found, paper)
     paper.heading("What to change" if found.advice else "Nothing to change")
     for text in found.advice:
@@ -91,6 +94,25 @@ def _cells(alarm: Alarm) -> list[str]:
 
 def _repeats(span: tuple[int, int]) -> str:
     return f"{fmt.span(span)} trials" if span != (1, 1) else "1 trial"
+
+
+def _looks(found: FalseAlarms, paper: Paper) -> None:
+    twice = found.second_look
+    if twice is None:
+        return
+    parts = [f"simulated {_share(twice.simulated)}, {twice.simulated.trials:,.0f} trials on average"]
+    if twice.split is not None:
+        parts.append(f"split {_share(twice.split)}, {twice.split.first}+{twice.split.fresh} trials a side")
+    text = f"two looks at a change ({terminal(twice.looks, 80)}) block an unchanged system: {'; '.join(parts)}."
+    if twice.lasting is not None:
+        differ = "differ more than luck explains" if twice.depends else "differ no more than luck makes them"
+        text += f" Earlier and later trials of the same cases {differ}, p = {fmt.p_value(twice.lasting)}."
+    paper.paragraph(text, indent="  ")
+
+
+def _share(share: LooksShare) -> str:
+    low, high = wilson_interval(share.blocked, share.of)
+    return f"{fmt.percent1(share.rate)} ({fmt.percent1(low).removesuffix('%')}–{fmt.percent1(high)})"
 
 
 def _left_out(found: FalseAlarms, paper: Paper) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from repeat_eval.analysis.planning import ComparisonPlan, ComparisonRow, GatePlan, Plan
+from repeat_eval.analysis.planning_looks import LooksPlan
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports.escape import terminal
 from repeat_eval.reports.text_table import Paper, table
@@ -19,6 +20,8 @@ def render_plan(plan: Plan, console: Console) -> None:
     _gate(plan.gate, paper)
     if plan.comparison is not None:
         _comparison(plan.comparison, paper)
+        if plan.looks is not None:
+            _looks(plan.looks, paper)
     else:
         paper.heading("Comparison of base and head")
         paper.paragraph("Give --cases, or a run file, to see what a comparison could find.", indent="  ")
@@ -101,6 +104,34 @@ def _comparison(plan: ComparisonPlan, paper: Paper) -> None:
         cells += [f"{row.trials:,}"] + ([fmt.money(row.cost)] if plan.cost_per_trial is not None else [])
         rows.append(cells)
     paper.table(table(head, rows, left=0))
+
+
+def _looks(plan: LooksPlan, paper: Paper) -> None:
+    base = "in front of base's stored trials" if plan.mode == "screen" else "beside base, where no repeats are set"
+    paper.heading(f"Two looks instead ({base})")
+    paper.paragraph(
+        f"A short look at every case, then fresh trials a side of at most {fmt.count(plan.cap, 'suspect')}, and of all "
+        "cases after an alarm.",
+        indent="  ",
+    )
+    paper.paragraph("")
+    money = any(row.cost_first is not None for row in plan.rows)
+    bad = fmt.percent(plan.bad_rate)
+    head = ["looks", "trials", "suspects: up to", "alarm: up to", f"falls to {bad}: found", "as good: N", "trials"]
+    head += ["cost", "alarm: up to"] if money else []
+    rows = []
+    for row in plan.rows:
+        cells = [
+            terminal(row.looks, 60) + (" *" if row.usual else ""),
+            f"{row.first:,}",
+            f"{row.suspects:,}",
+            f"{row.most:,}",
+            _chance(row.found, plan.bad_rate),
+            "over 200" if row.fixed_repeats is None else f"{row.fixed_repeats:,}",
+            fmt.UNKNOWN if row.fixed_trials is None else f"{row.fixed_trials:,}",
+        ]
+        rows.append(cells + ([fmt.money(row.cost_first), fmt.money(row.cost_most)] if money else []))
+    paper.table(table(head, rows, left=1))
 
 
 def _against(plan: ComparisonPlan) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
+import re
 from collections.abc import Iterable
 from typing import Literal
 
@@ -14,6 +13,7 @@ from repeat_eval.records.rows import ROW_COLUMNS, inert
 from repeat_eval.records.trial import Trial, clean, one_line
 
 RowForm = Literal["csv", "jsonl"]
+_QUOTED = re.compile(r"""[,;"'\s]""")
 _TEXTS = frozenset({"case", "message", "output", "started"})
 
 
@@ -29,13 +29,11 @@ def write_rows(trials: Iterable[Trial], form: RowForm) -> bytes:
     """
     if form == "jsonl":
         return b"".join(msgspec.json.encode(_row(trial)) + b"\n" for trial in trials)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(ROW_COLUMNS)
+    lines = [",".join(ROW_COLUMNS)]
     for trial in trials:
         row = _row(trial)
-        writer.writerow([_cell(name, row.get(name)) for name in ROW_COLUMNS])
-    return text.getvalue().encode()
+        lines.append(",".join([_cell(name, row.get(name)) for name in ROW_COLUMNS]))
+    return ("\n".join(lines) + "\n").encode()
 
 
 def _row(trial: Trial) -> dict[str, str | int | float]:
@@ -61,7 +59,10 @@ def _cell(name: str, value: str | int | float | None) -> str:
     if value is None:
         return ""
     if name in _TEXTS:
-        return inert(str(value).replace("\0", "\ufffd"))
+        text = inert(str(value).replace("\0", "\ufffd"))
+        # csv.writer leaves a carriage return unquoted, which readers take for the end of a line. The other separators
+        # are quoted for programs that expect them in place of commas.
+        return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
     return repr(value) if isinstance(value, float) else str(value)
 
 

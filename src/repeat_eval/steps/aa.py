@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -15,7 +16,7 @@ from repeat_eval.steps.request import Request
 from repeat_eval.steps.run_suite import run_suite
 from repeat_eval.steps.write_reports import write_reports
 from repeat_eval.suite.load import load_suite
-from repeat_eval.suite.settings import DEFAULTS, Settings, resolve
+from repeat_eval.suite.settings import DEFAULTS, ResolvedSettings, Settings, resolve
 from repeat_eval.suite.spec import SuiteSpec
 
 
@@ -46,6 +47,7 @@ def aa_from_files(files: tuple[str, ...], request: Request, draws: Draws) -> Fal
             simulations=draws.simulations,
             splits=draws.splits,
             source=", ".join(files),
+            **_looks(settings),
         )
     except ValueError as error:
         raise Incomplete(str(error)) from None
@@ -68,6 +70,7 @@ def aa_of_suite(request: Request, draws: Draws) -> tuple[FalseAlarms, list[Path]
         raise UserError("A/A needs a suite to run, or a run file with --from")
     spec = load_suite(request.suite)
     settings = resolve(("option", request.options), ("variable", request.variables), ("suite", spec.settings))
+    # One side is run with a fixed number of repeats, whatever a comparison would take.
     finished = run_suite(_twice(request), spec=_suite_twice(spec))
     record = finished.recording
     footer = RunFooter(complete=not record.left, trials=len(record.trials))
@@ -81,10 +84,20 @@ def aa_of_suite(request: Request, draws: Draws) -> tuple[FalseAlarms, list[Path]
             repeats="half",
             simulations=draws.simulations,
             splits=draws.splits,
+            **_looks(settings),
         )
     except ValueError as error:
         raise Incomplete(str(error)) from None
     return found, written
+
+
+def _looks(settings: ResolvedSettings) -> dict[str, Any]:
+    """The two looks that a comparison of this suite takes, in the arguments of `false_alarms`."""
+    from repeat_eval.steps.second_look import USUAL
+    from repeat_eval.suite.second_look import parse_second_look, written
+
+    choice = parse_second_look(settings["second_look"] or USUAL)
+    return {"looks": choice.looks(rules_of(settings).spent_alpha_text), "looks_written": written(choice)}
 
 
 def _twice(request: Request) -> Request:

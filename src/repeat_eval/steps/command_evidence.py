@@ -58,7 +58,8 @@ class CommandEvidence:
         )
         self._scrub_file(run.results, options.max_bytes)
         collected = collect([run.results], repeats=1, options=options, one_file_a_repetition=True)
-        self.warnings += collected.warnings
+        # Every run has a file of its own, and mostly the same to say of it.
+        self.warnings += [text.removeprefix(f"{run.results}: ") for text in collected.warnings]
         for file in collected.unreadable:
             self._give_up(run.repetition, f"its results cannot be used: {file.reason}")
         if collected.unreadable:

@@ -18,17 +18,21 @@ from repeat_eval.analysis.planning import (
     plan_gate,
     varying_cases,
 )
+from repeat_eval.analysis.planning_looks import LooksPlan, plan_looks
 from repeat_eval.analysis.rules import Rules
 from repeat_eval.analysis.unchanged import SeenCase
 from repeat_eval.errors import Incomplete, UserError
 from repeat_eval.records.run import Run
 from repeat_eval.records.trial import Trial
+from repeat_eval.statistics.second_look import Mode
 from repeat_eval.steps.bases import run_from
 from repeat_eval.steps.judging import rules_of, settings_of_run
 from repeat_eval.steps.request import Request
 from repeat_eval.suite.settings import ResolvedSettings, Settings, resolve
 
 MAX_VARYING = 10
+LOOKS = ("3+10", "3+20", "5+20")
+"""Ways to look twice that every plan shows."""
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +75,7 @@ def make_plan(wishes: Wishes, options: Settings, variables: Settings) -> Plan:
     seen = _seen(run, rules) if run is not None else []
     repeats = _repeats(settings, seen)
     try:
+        comparison = _comparison(wishes, rules, seen, run, repeats)
         return Plan(
             gate=plan_gate(
                 rules.threshold,
@@ -80,7 +85,8 @@ def make_plan(wishes: Wishes, options: Settings, variables: Settings) -> Plan:
                 cases=wishes.cases or len(seen) or 1,
                 sizes=sorted({*SIZES, repeats}),
             ),
-            comparison=_comparison(wishes, rules, seen, run, repeats),
+            comparison=comparison,
+            looks=None if comparison is None else _looks(comparison, settings, seen),
             varying=varying_cases({case.id: (case.passed, case.verdicts) for case in seen})[:MAX_VARYING],
             varied=sum(0 < case.passed < case.verdicts for case in seen),
             suite=run.header.suite if run is not None else None,
@@ -130,6 +136,28 @@ def _comparison(
         power=wishes.power,
         bad_rate=wishes.bad_rate or BAD_RATE,
         cost_per_trial=cost,
+    )
+
+
+def _looks(comparison: ComparisonPlan, settings: ResolvedSettings, seen: Sequence[SeenCase]) -> LooksPlan | None:
+    """The usual ways to look twice, and the one that the settings say."""
+    from repeat_eval.steps.second_look import USUAL
+    from repeat_eval.suite.second_look import WORDS, parse_second_look, written
+
+    choice = parse_second_look(settings["second_look"] or USUAL)
+    if not choice.enabled:
+        return None
+    named = {name: WORDS[name] for name in LOOKS} | {written(choice): choice}
+    mode: Mode = "screen" if comparison.base_is_fixed else "side-by-side"
+    alpha = rules_of(settings).spent_alpha_text
+    ways = {name: looks for name, one in named.items() if (looks := one.looks(alpha, mode)) is not None}
+    return plan_looks(
+        ways,
+        comparison.cases,
+        usual=written(choice),
+        varied=sum(0 < case.passed < case.verdicts for case in seen) if len(seen) == comparison.cases else None,
+        bad_rate=comparison.bad_rate,
+        cost_per_trial=comparison.cost_per_trial,
     )
 
 

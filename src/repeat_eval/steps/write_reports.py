@@ -53,4 +53,5 @@ def reproduce(report: Report, request: Request) -> str | None:
     base += ["--base-dir", str(request.base_dir)] if request.base_dir else []
     base += ["--base-ref", request.base_ref] if request.base_ref else []
     base += ["--base-target", request.base_target] if request.base_target else []
+    base += ["--base-stored", str(request.base_stored)] if request.base_stored else []
     return reproduce_command(report, source, base=base)

@@ -116,6 +116,7 @@ class DaskCluster:
                 wrong[worker] = [str(problem) for problem in found.problems] or differs(found)
             elif not isinstance(reply, OSError):  # a worker that died just now is none
                 wrong[worker] = [f"{type(reply).__name__}: {one_line(str(reply))}"]
+        self.threads = sum(one.threads for one in ready.values())
         lines = [text for texts in wrong.values() for text in texts]
         if lines:
             by_text = {text: {worker: text for worker in wrong if text in wrong[worker]} for text in lines}
@@ -124,7 +125,6 @@ class DaskCluster:
             )
         if not ready:
             raise UserError(f"the cluster at {self.address} has no workers")
-        self.threads = sum(one.threads for one in ready.values())
 
     async def run(self, plan: bytes, order: Order) -> Reply:
         """Run one trial somewhere; when its worker dies, somewhere else.
@@ -154,7 +154,7 @@ class DaskCluster:
 
     async def end(self, plan: bytes) -> None:
         """Have every worker cancel what it still runs of a plan, and close its targets."""
-        if self._client is None:
+        if not self.threads:
             return
         with contextlib.suppress(Exception):
             async with asyncio.timeout(END_SECONDS):
@@ -162,8 +162,12 @@ class DaskCluster:
                     await self._client.run(end_site, plan, on_error="ignore")
                 except Exception:
                     # Who was told to end at once has lost the connection with everything else.
-                    async with self._connection() as client:
+                    client = self._connection()
+                    try:
+                        await client
                         await client.run(end_site, plan, on_error="ignore")
+                    finally:
+                        await client.close(timeout=END_SECONDS)
 
     async def _watch_workers(self) -> None:
         """Call everything off when all workers are gone for long: nobody knows whether one will ever come."""

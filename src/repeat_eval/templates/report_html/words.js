@@ -14,7 +14,9 @@ const Words = (() => {
   // What could hide or reorder text: controls, direction overrides and isolates, invisible characters, tags.
   const UNSEEN =
     /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
-  const ANSI = /\u001b\[[0-?]*[ -/]*[@-~]/g;
+  // Whole sequences, so that removing ESC does not leave their tails: CSI, then OSC and its like, then escapes of two.
+  const ANSI =
+    /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c|(?=\u001b)|$)|\u001b[ -/]*[0-~]?/g;
 
   const halfUp = (value, decimals = 0) => {
     const scale = 10 ** decimals;
