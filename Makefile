@@ -48,6 +48,7 @@ docs: $(DEV)  ## rewrite the generated parts of README.md and docs/
 	$(PY) scripts/write_calibration_docs.py
 	$(PY) scripts/write_action_docs.py
 	$(PY) scripts/write_readme_picture.py
+	$(PY) scripts/write_second_look_picture.py
 
 bench: $(DEV)  ## figures, not tests: see benchmarks/README.md
 	$(PY) -m benchmarks

@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from benchmarks.calibration import bench as calibration
-from benchmarks.speed import clusters, commands, files, functions, limited, reading, replaying, starting, waiting
+from benchmarks.speed import clusters, commands, files, functions, limited, page, reading, replaying, starting, waiting
 from benchmarks.speed.figures import Bench, Figure
 from benchmarks.speed.measuring import BenchmarkBroken
 
@@ -32,6 +32,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterable[Figure]]] = {
     "reading": reading.reading,
     "report": files.report,
     "compare": files.compare,
+    "page": page.page,
     "calibration": calibration.false_alarms_and_power,
 }
 RESULTS = Path(__file__).parent / "results"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -47,7 +49,9 @@ def _cluster(folder: Path) -> Iterator[tuple[str, int]]:
     """A cluster's address, and the process id of one of its workers."""
     command = program("cluster", _WORKERS, _THREADS)
     with (folder / "cluster.txt").open("w") as log:
-        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+        process = subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+        )
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -56,9 +60,8 @@ def _cluster(folder: Path) -> Iterator[tuple[str, int]]:
             raise BenchmarkBroken("there is no Dask cluster: " + (folder / "cluster.txt").read_text()[-2000:])
         yield address, int(workers[0])
     finally:
-        process.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(30)
-        process.kill()
+        # A cluster that lost a worker takes its time to end in good order.
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        process.stdin.close()
         process.stdout.close()

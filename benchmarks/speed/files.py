@@ -9,7 +9,8 @@ from benchmarks.speed.figures import Bench, Figure, whole
 from benchmarks.speed.measuring import BenchmarkBroken, interleave, measure, memory, program, repeat_eval
 
 
-def _run_file(bench: Bench, cases: int, repeats: int, *, seed: int = 1, drop: float = 0) -> Path:
+def run_file(bench: Bench, cases: int, repeats: int, *, seed: int = 1, drop: float = 0) -> Path:
+    """A run file of that many cases and repeats, made by a program of its own."""
     path = bench.folder / f"run-{cases}x{repeats}-{seed}.jsonl"
     measure(program("make_run_file", path, cases, repeats, seed, drop), bench.folder)
     return path
@@ -19,7 +20,7 @@ def report(bench: Bench) -> Iterable[Figure]:
     """`report` of a run file: terminal and every report file."""
     for shape, goal, rounds in (((200, 10), 0.7, bench.rounds), ((10_000, 20), 10.0, max(1, bench.rounds // 2))):
         cases, repeats = bench.size(shape[0]), shape[1]
-        path = _run_file(bench, cases, repeats)
+        path = run_file(bench, cases, repeats)
         command = repeat_eval("report", path, "-o", bench.folder / f"report-{cases}x{repeats}")
         samples = interleave({"report": command}, rounds=rounds, folder=bench.folder)["report"]
         title = f"report of {cases:,} x {repeats}"
@@ -36,8 +37,8 @@ def compare(bench: Bench) -> Iterable[Figure]:
         return
     for shape, goals in (((1000, 10), (None, 0.5, None)), ((10_000, 10), (2.0, 5.0, 250))):
         cases, repeats = bench.size(shape[0]), shape[1]
-        base = _run_file(bench, cases, repeats, seed=1)
-        head = _run_file(bench, cases, repeats, seed=2, drop=0.3)
+        base = run_file(bench, cases, repeats, seed=1)
+        head = run_file(bench, cases, repeats, seed=2, drop=0.3)
         out = bench.folder / f"compare-{cases}"
         commands = {
             "figures and report.json": program("compare_json", base, head, out),

@@ -301,8 +301,17 @@ def test_a_further_look_that_is_cancelled_gives_no_verdict_and_what_was_red_stay
 ) -> None:
     repair(red)
     agent = red.workspace / "evals/agent.py"
-    stop = f"import os, signal, time\n\ndef answer(input):\n    os.kill({os.getpid()}, signal.SIGTERM)\n    time.sleep(60)\n"
-    agent.write_text(stop)
+    once = str(red.root / "once")
+    agent.write_text(
+        "import os, signal, time\n"
+        "def answer(input):\n"
+        "    try:\n"
+        f"        os.mkdir({once!r})\n"
+        f"        os.kill({os.getpid()}, signal.SIGTERM)\n"
+        "    except FileExistsError:\n"
+        "        pass\n"
+        "    time.sleep(60)\n"
+    )
     assert attempt(red, 2, check="true") == 3
     assert [look["verdict"] for look in report_of(red)["looks"]] == ["regressed", "incomplete"]
     assert body_of(server).startswith("### ⚠️ Incomplete")

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import threading
+import time
+import traceback
 from pathlib import Path
 
 import pytest
@@ -28,6 +33,45 @@ def test_the_first_line_that_fails_ends_it(tmp_path: Path) -> None:
     with pytest.raises(SetupFailed, match=r"failed \(exit code 1\): told you"):
         run(tmp_path, "echo told you\nfalse\ntouch after")
     assert not (tmp_path / "after").exists()
+
+
+def test_what_a_command_prints_is_bounded_and_its_last_words_are_told(tmp_path: Path) -> None:
+    with pytest.raises(SetupFailed, match=r"last words$") as failed:
+        run(tmp_path, "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last words; exit 4")
+    assert len(str(failed.value)) < 1000
+
+
+def test_a_server_that_a_command_leaves_running_does_not_hold_it_up(tmp_path: Path) -> None:
+    started = time.monotonic()
+    assert "  ready" in run(tmp_path, "sleep 30 & echo $! > pid; echo ready")
+    assert time.monotonic() - started < 20
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+
+
+def test_when_a_step_is_cancelled_no_child_of_its_setup_goes_on(tmp_path: Path) -> None:
+    def interrupt(line: str) -> None:
+        threading.Thread(target=wait_and_interrupt, daemon=True).start()
+
+    def wait_and_interrupt() -> None:
+        with (tmp_path / "started").open() as started:
+            started.read()
+        while not any(frame.name == "wait" for frame in traceback.extract_stack(sys._current_frames()[main])):
+            os.sched_yield()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    main = threading.get_ident()
+    os.mkfifo(tmp_path / "started")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            command = "sleep 300 & echo $! > pid; echo > started; wait"
+            set_up(command, tmp_path, tmp_path, side="head", environ=ENVIRON, run_as=None, say=interrupt)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    process = Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/stat")
+    deadline = time.monotonic() + 20
+    while process.exists() and process.read_text().rpartition(")")[2].split()[0] != "Z":
+        assert time.monotonic() < deadline
 
 
 def test_auto_does_nothing_where_there_is_no_lock_file(tmp_path: Path) -> None:

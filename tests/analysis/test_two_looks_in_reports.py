@@ -13,6 +13,7 @@ from two_looks import LOOKS, healthy, letters, looked, two_sides
 from repeat_eval.analysis.analyse import analyse
 from repeat_eval.analysis.comparison import compare_runs
 from repeat_eval.analysis.history import stored_run
+from repeat_eval.analysis.looks import first_look
 from repeat_eval.analysis.report import CaseComparison, Report, to_json
 from repeat_eval.analysis.rules import Rules
 from repeat_eval.analysis.second_look_model import SecondLook
@@ -318,3 +319,22 @@ def test_no_verdict_rests_on_the_first_look_alone(sides: list[tuple[str, str]], 
         assert report.verdict == "pass"
     assert looks.calls.fresh == looks.calls.asked
     assert LOOKS.n1 == looks.first
+
+
+def test_after_two_looks_the_suspects_that_fresh_trials_nearly_confirm_are_watched_by_their_fresh_counts() -> None:
+    fresh = {"near": "P" * 17 + "F" * 3, "cleared": "P" * 20, "nearer": "P" * 16 + "F" * 4}
+    cases = {case: ("P" * 23, "PPF" + after) for case, after in fresh.items()}
+    cases["red"] = ("P" * 23, "PFF" + "F" * 20)
+    report = looked({**healthy(30), **cases}, SecondLookSettings(alarm=0.0, cap=4))
+    look = first_look(report, attempt=1, text="said", level=0.04)
+    assert [(case.id, case.blamed, case.head) for case in look.cases] == [
+        ("red", True, (0, 20)),
+        ("nearer", False, (16, 20)),
+        ("near", False, (17, 20)),
+    ]
+    assert all(case.base == (20, 20) for case in look.cases)
+
+
+def test_what_two_looks_do_not_suspect_is_not_watched() -> None:
+    report = looked({**healthy(8), "weak": ("P" * 23, "PPF" + "P" * 20)})
+    assert first_look(report, attempt=1, text="said", level=0.04).cases == ()

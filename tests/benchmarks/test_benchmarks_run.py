@@ -23,6 +23,7 @@ SPEED = (
     "reading",
     "report",
     "compare",
+    "page",
 )
 
 

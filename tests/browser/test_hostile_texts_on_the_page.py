@@ -221,3 +221,18 @@ def test_groups_searches_and_addresses_take_each_text_as_it_is(open_page: Opener
     page.locator("#search").fill("")
     assert page.evaluate("window.hit") is None
     assert faults(page) == []
+
+
+def test_a_page_that_did_anything_would_be_complained_of(browser: Any, tmp_path: Path) -> None:
+    page = tmp_path / "bad.html"
+    page.write_text(
+        "<img src='https://example.com/x.png'><img src='near.png'><script>console.warn(1); alert(2); oops()</script>"
+    )
+    opener = Opener(browser)
+
+    opener(page).wait_for_load_state()
+    opener.close()
+
+    told = " ".join(opener.complaints)
+    for wrong in ("request: https://example.com/x.png", "near.png", "console: warning: 1", "dialog: 2", "error: oops"):
+        assert wrong in told

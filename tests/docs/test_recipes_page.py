@@ -24,6 +24,12 @@ def test_the_script_runs_every_recipe_of_the_page() -> None:
     assert PAGE.count("<!-- recipe:") == len(RECIPES)
 
 
+def test_the_versions_are_those_that_the_script_installs() -> None:
+    (tried,) = re.findall(r"^Tried with (.*)\.$", PAGE, re.MULTILINE)
+    shown = set(re.findall(r"([\w-]+) (\d[\d.]*\d)", tried))
+    assert shown == set(re.findall(r"([\w-]+)(?:==|@)(\d[\d.]*\d)", SCRIPT.read_text()))
+
+
 @pytest.mark.parametrize(("name", "command"), RECIPES)
 def test_recipes_are_one_command_with_options_that_there_are(name: str, command: str) -> None:
     assert command.startswith("repeat-eval run ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tomllib
@@ -103,6 +104,43 @@ def test_b(): pass
         ]
     )
     assert sessions.case("test_a")["verdict"] == "incomplete"
+
+
+@pytest.mark.parametrize("options", [(), ("-n2",)])
+def test_the_report_says_what_is_wrong_with_a_mark(sessions: Any, options: tuple[str, ...]) -> None:
+    sessions.run("@pytest.mark.repeat_eval('x')\ndef test_a(): pass\n", *options, plugins=("xdist",))
+    (trial,) = sessions.trials()
+    assert (trial["outcome"], trial["error_kind"]) == ("error", "harness")
+    assert trial["message"].endswith("must be a whole number from 1 to 10000; found 'x'")
+
+
+def test_kinds_of_errors_may_count_as_failures(sessions: Any) -> None:
+    text = """
+@pytest.fixture
+def server(repeat_eval_trial):
+    assert repeat_eval_trial.repetition > 5
+
+@pytest.mark.repeat_eval(threshold=0.9)
+def test_a(server): pass
+"""
+    sessions.run(text).assert_outcomes(errors=1)
+    result = sessions.run(None, "--repeat-eval-count-as-failed=crash,timeout")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*test_a 5/10 *fail*"])
+    case = sessions.case("test_a")
+    assert (case["verdict"], case["outcomes"]) == ("fail", "FFFFFPPPPP")
+    result = sessions.run(None, "--repeat-eval-count-as-failed=crush")
+    result.stderr.fnmatch_lines(["*--repeat-eval-count-as-failed takes crash, *; found 'crush'"])
+
+
+def test_the_junit_file_of_pytest_is_read_with_all_trials(sessions: Any) -> None:
+    sessions.run(FLAKY, "--junitxml=junit.xml")
+    command = [sys.executable, "-m", "repeat_eval", "report", "junit.xml", "--out", "again"]
+    subprocess.run(command, cwd=sessions.path, capture_output=True, timeout=60, check=False)
+    read = json.loads((sessions.path / "again" / "report.json").read_text())
+    outcomes = {case["id"]: case["outcomes"] for case in read["cases"]}
+    assert outcomes["test_it::test_flaky"] == "PPFPPPFPPP"
+    assert outcomes["test_it::test_plain"] == "P"
 
 
 def test_the_junit_file_of_pytest_has_one_testcase_a_test(sessions: Any) -> None:

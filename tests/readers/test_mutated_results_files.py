@@ -27,6 +27,13 @@ LARGEST = 200_000
 ROWS = {
     "rows.csv": b"case,passed,score,repetition,duration\na,true,0.5,1,1.5\na,false,,2,\n",
     "rows.jsonl": b'{"case": "a", "passed": true, "score": 1}\n{"case": "b", "outcome": "error", "error": "x"}\n',
+    "ours.csv": b"case,repetition,outcome,error_kind,score,duration,cost,tokens_input,tokens_output,message,output,"
+    b"started\n"
+    b"'=a,1,error,crash,-0.5,1.5,0.1,1,2,'-m,\"a\nb\",2026-05-01T10:00:00Z\n",
+    "ours.json": b'{"reportFormat": "CTRF", "results": {"tool": {"name": "repeat-eval"}, "summary": {"tests": 1}, '
+    b'"tests": ['
+    b'{"name": "a", "status": "failed", "extra": {"asked": 3}, "retryAttempts": [{"attempt": 1, "status": "other", '
+    b'"duration": 5, "extra": {"errorKind": "judge", "score": 1, "turns": 2, "cached": true, "tokensInput": 3}}]}]}}',
     "tau.json": b'[{"task_id": 0, "reward": 1.0, "info": {"error": null}, "traj": [], "trial": 0}]',
 }
 SPLICES = (

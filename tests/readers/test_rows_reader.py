@@ -235,3 +235,31 @@ def test_rows_come_back_as_they_were_written(
     for path in (table, lines):
         found = [(trial.case, trial.outcome, trial.score, trial.duration) for trial in read_file(path).trials]
         assert found == trials
+
+
+def test_rows_of_several_models_are_cases_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("case,model,passed\na,small,1\na,large,0\na,small,1\na,large,1\n")
+    results = read_file(path)
+    assert [(t.case, t.repetition, t.outcome) for t in results.trials] == [
+        ("small::a", 1, "passed"),
+        ("large::a", 1, "failed"),
+        ("small::a", 2, "passed"),
+        ("large::a", 2, "passed"),
+    ]
+    assert any("different models" in text for text in results.warnings)
+
+
+def test_one_model_throughout_is_no_part_of_the_names(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"case": "a", "model": "small", "passed": true}\n{"case": "a", "provider": "small", "ok": false}\n')
+    results = read_file(path)
+    assert {trial.case for trial in results.trials} == {"a"}
+    assert results.variant == "small"
+
+
+@pytest.mark.parametrize("word", ["False", "none", "null", "NaN", " "])
+def test_a_column_of_errors_may_say_that_there_is_none(tmp_path: Path, word: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(f"case,passed,error\na,1,{word}\na,0,{word}\na,,it broke\n")
+    assert [trial.outcome for trial in read_file(path).trials] == ["passed", "failed", "error"]

@@ -126,7 +126,8 @@ class Inputs(Settings):
         "auto",
         description="`auto`: on pull requests, pushes and in merge queues base runs beside head; `run`: the same, but "
         "no base is an error; `stored`: the store's run of base; `none`; or a path to a run file, report or results "
-        "of base. With a store, `auto` looks there when base cannot run.",
+        "of base. With a store, `auto` runs base only for what head's first look suspects beside the stored run, and "
+        "looks there when base cannot run.",
     )
     settings_from: Literal["head", "base"] = Field("head", description="Whose suite file sets the gate.")
     comment: Literal["always", "on-change", "on-failure", "off"] = Field(

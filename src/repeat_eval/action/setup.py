@@ -7,12 +7,17 @@ and runs as the children's user.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from repeat_eval.errors import RepeatEvalError
 from repeat_eval.targets.environment import child_environment
@@ -25,6 +30,10 @@ _NOT_READ = ("poetry.lock", "Pipfile.lock", "pdm.lock", "environment.yml")
 _LAST_LINES = 15
 _TOLD_LINES, _TOLD = 5, 600
 """Lines and characters of what a command that failed printed last, in the one error that is told of it."""
+_PIECE, _KEPT = 65_536, 131_072
+"""Bytes that are read at once, and those that are kept of what a command prints."""
+_LAST_WORDS_SECONDS = 1.0
+"""For what is still in the pipe when a command has ended."""
 
 
 class SetupFailed(RepeatEvalError):
@@ -129,26 +138,55 @@ def _run(
     for command in commands:
         say(f"{side}: {shlex.join(command)}")
         try:
-            done = subprocess.run(
-                command,
-                cwd=folder,
-                env=child_environment(environ),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                timeout=SETUP_SECONDS,
-                check=False,
-                **popen_user(run_as),
-            )
+            code, printed = _ran(command, folder, child_environment(environ), run_as)
         except subprocess.TimeoutExpired:
             raise SetupFailed(f"the setup of {side} took more than {SETUP_SECONDS / 60:.0f} minutes") from None
         except OSError as error:
             raise SetupFailed(f"the setup of {side} could not be run: {error.strerror}") from None
-        last = [line for line in done.stdout.splitlines() if line.strip()][-_LAST_LINES:]
+        last = [line for line in printed.splitlines() if line.strip()][-_LAST_LINES:]
         for line in last:
             say(f"  {line}")
-        if done.returncode:
+        if code:
             end = " ".join(line.strip() for line in last[-_TOLD_LINES:])[-_TOLD:] or "it printed nothing"
-            raise SetupFailed(f"the setup of {side} failed (exit code {done.returncode}): {end}")
+            raise SetupFailed(f"the setup of {side} failed (exit code {code}): {end}")
+
+
+def _ran(command: Sequence[str], folder: Path, environ: Mapping[str, str], run_as: RunAs | None) -> tuple[int, str]:
+    """Exit code of a command, and what it printed last. Its whole group is killed when we do not wait for its end."""
+    tail = bytearray()
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        **popen_user(run_as),
+    )
+
+    def read(stream: IO[bytes]) -> None:
+        with stream:
+            while piece := os.read(stream.fileno(), _PIECE):
+                tail.extend(piece)
+                del tail[:-_KEPT]
+
+    # What it leaves running on purpose, such as a server, may hold the pipe open for as long as we live.
+    reader = threading.Thread(target=read, args=(process.stdout,), daemon=True)
+    try:
+        reader.start()
+        code = process.wait(SETUP_SECONDS)
+    except BaseException:
+        _kill(process)
+        process.wait()
+        raise
+    reader.join(_LAST_WORDS_SECONDS)
+    return code, bytes(tail).decode("utf-8", "replace")
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)

@@ -14,6 +14,7 @@ import msgspec
 from repeat_eval.analysis.look_model import MAX_CASES, MAX_TEXT, Look, LookCase, LookKind
 from repeat_eval.analysis.report import CaseComparison, CaseReport, Reason, Report
 from repeat_eval.analysis.rules import exact
+from repeat_eval.analysis.second_look_model import ReRunCase
 from repeat_eval.statistics.comparison import case_exact
 from repeat_eval.statistics.counts import Row
 from repeat_eval.statistics.gates import DECIMALS
@@ -127,7 +128,10 @@ def first_look(report: Report, *, attempt: int, text: str, level: float, number:
     }
     others = [reason for reason in failing if not _judged_again(reason, below)]
     blamed = [case for case in compared.values() if case.id in regressed | below]
-    watched = _watched(case for case in compared.values() if case.id not in regressed | below)
+    free = [case for case in compared.values() if case.id not in regressed | below]
+    twice = comparison.second_look
+    fresh = {} if twice is None else {case.id: case for case in twice.suspects if case.direction == "down"}
+    watched = _watched(free) if twice is None else _watched_of_looks(free, fresh)
     suite = any(reason.gate == "suite-regression" for reason in failing)
     room = MAX_CASES - WATCHED
     return Look(
@@ -140,7 +144,8 @@ def first_look(report: Report, *, attempt: int, text: str, level: float, number:
         suite=suite,
         others=tuple(reason.text[:MAX_TEXT] for reason in others[:5]),
         cases=tuple(
-            case_of(case, regressed=case.id in regressed, below=case.id in below) for case in (*blamed[:room], *watched)
+            _of_looks(case_of(case, regressed=case.id in regressed, below=case.id in below), fresh.get(case.id))
+            for case in (*blamed[:room], *watched)
         ),
         more=max(len(blamed) - room, 0),
         text=line,
@@ -160,6 +165,24 @@ def _watched(cases: Iterable[CaseComparison]) -> list[CaseComparison]:
     fell = [(p_of(case), case.base.passed / case.base.verdicts, case) for case in cases if (case.delta or 0.0) < 0]
     near = [each for each in fell if each[0] <= CUT]
     return [case for _, _, case in sorted(near, key=lambda each: (each[0], -each[1]))[:WATCHED]]
+
+
+def _watched_of_looks(cases: Iterable[CaseComparison], fresh: Mapping[str, ReRunCase]) -> list[CaseComparison]:
+    """The suspects whose fresh trials nearly confirm them. What two looks did not suspect is not watched."""
+    order = {name: place for place, name in enumerate(fresh)}
+    known = {case.id: case for case in cases}
+    near = [(one.p2, order[name], name) for name, one in fresh.items() if one.p2 is not None and one.p2 <= CUT]
+    return [known[name] for _, _, name in sorted(near) if name in known][:WATCHED]
+
+
+def _of_looks(case: LookCase, suspect: ReRunCase | None) -> LookCase:
+    """The case with the fresh counts that judged it, where it was run again."""
+    if suspect is None or suspect.p2 is None:
+        return case
+    base, head = suspect.fresh_base, suspect.fresh_head
+    return msgspec.structs.replace(
+        case, base=(base.passed, base.verdicts), head=(head.passed, head.verdicts), p=suspect.p2
+    )
 
 
 def p_of(case: CaseComparison) -> float:

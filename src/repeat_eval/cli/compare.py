@@ -47,6 +47,8 @@ def command(ctx: click.Context, /, base: str, head: str, **values: Any) -> int:
         junit_strict=values["junit_strict"],
         base=(base,),
         badge=values["badge"],
+        ctrf=values["ctrf"],
+        templates=values["templates"],
         html=bool(values["html"]),
     )
     judged = compared([head], request, request.base)

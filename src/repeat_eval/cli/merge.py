@@ -53,6 +53,8 @@ def command(ctx: click.Context, /, runs: tuple[str, ...], **values: Any) -> int:
         out=values["out"],
         junit_strict=values["junit_strict"],
         badge=values["badge"],
+        ctrf=values["ctrf"],
+        templates=values["templates"],
         say=screen.say,
     )
     finished = merge_shards(request)

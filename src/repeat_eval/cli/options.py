@@ -35,6 +35,18 @@ class Folder(click.Path):
         return super().convert(value, param, ctx)
 
 
+class TemplateFolder(Folder):
+    """A folder of templates that override blocks of ours; looked at before anything is run."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The folder; a UserError tells all that is wrong with its templates."""
+        from repeat_eval.reports.template_sandbox import check_templates
+
+        folder = Path(super().convert(value, param, ctx)).absolute()
+        check_templates(folder)
+        return folder
+
+
 GATE_OPTIONS = (
     option("--threshold", metavar="RATE", help="Pass rate that a case must reach (default 0.8)."),
     option("--gate", metavar="wilson|strict|none", help="How a case is judged (default wilson)."),
@@ -164,7 +176,14 @@ SHOW_OPTIONS = (
     option("--all-cases", is_flag=True, help="Show every case in the terminal, also many stable ones."),
     option("--junit-strict", is_flag=True, help="JUnit without properties in testcases, for strict consumers."),
     option("--badge", is_flag=True, help="Also write badges into --out: badge.svg, badge.json and their like."),
+    option("--ctrf", is_flag=True, help="Also write ctrf.json into --out: CTRF, for tools that read test reports."),
     option("--html/--no-html", default=None, help="Write report.html into --out (default: yes; compare: no)."),
+    option(
+        "--templates",
+        metavar="DIR",
+        type=TemplateFolder(),
+        help="Folder of templates that override blocks of comment, summary and page (docs/templates.md).",
+    ),
     option("--explain-settings", is_flag=True, help="Say where each setting's value comes from."),
 )
 

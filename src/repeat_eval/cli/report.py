@@ -45,6 +45,8 @@ def command(ctx: click.Context, /, files: tuple[str, ...], **values: Any) -> int
         scorer=values["scorer"],
         junit_strict=values["junit_strict"],
         badge=values["badge"],
+        ctrf=values["ctrf"],
+        templates=values["templates"],
         html=values["html"] is not False,
     )
     judged = report_from(files, request)

@@ -159,6 +159,8 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
         format=values["format"],
         junit_strict=values["junit_strict"],
         badge=values["badge"],
+        ctrf=values["ctrf"],
+        templates=values["templates"],
         html=values["html"] is not False,
         progress=screen.progress(),
         say=screen.say,

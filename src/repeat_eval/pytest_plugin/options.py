@@ -22,11 +22,15 @@ _KEYS = ("repeats", "threshold", "gate")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of one test: how many trials, which pass rate (as written), and the gate that judges it."""
+    """What is asked of one test: how many trials, which pass rate (as written), and the gate that judges it.
+
+    `count_as_failed` holds the error kinds that count as failures; it is the same for all tests of a session.
+    """
 
     repeats: int = 10
     threshold: str = "0.8"
     gate: str = "wilson"
+    count_as_failed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Options:
     Attributes:
         repeats: --repeat-eval: every test is repeated so often, marked or not; None: only marked tests are.
         defaults: what holds for marked tests whose mark says nothing.
-        sources: for each of repeats, threshold, gate and seed where its value comes from: `option`, `suite` (an ini
+        sources: for each of repeats, threshold, gate, count_as_failed and seed where its value comes from: `option`, `suite` (an ini
             file) or `default`.
         seed: seed of the session; each trial gets its own, made from it.
         out: folder for run file and reports; None writes nothing.
@@ -58,6 +62,8 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption("--repeat-eval-threshold", metavar="RATE", default=None, help=text)
     text = "how a test is judged where its mark says nothing: wilson, strict or none (default wilson)"
     group.addoption("--repeat-eval-gate", metavar="GATE", default=None, help=text)
+    text = "kinds of errors that count as failures, such as crash,timeout (default none)"
+    group.addoption("--repeat-eval-count-as-failed", metavar="KINDS", default=None, help=text)
     text = "seed from which each trial's own is made (default 0)"
     group.addoption("--repeat-eval-seed", metavar="N", default=None, help=text)
     text = "write run.jsonl, report.json and the other reports of the repeated tests into this folder"
@@ -65,6 +71,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("repeat_eval_repeats", "trials of a test whose mark names no number (default 10)", default="")
     parser.addini("repeat_eval_threshold", "as --repeat-eval-threshold", default="")
     parser.addini("repeat_eval_gate", "as --repeat-eval-gate", default="")
+    parser.addini("repeat_eval_count_as_failed", "as --repeat-eval-count-as-failed", default="")
     parser.addini("repeat_eval_seed", "as --repeat-eval-seed", default="")
 
 
@@ -92,6 +99,7 @@ def read_options(config: pytest.Config) -> Options:
         "repeats": chosen("repeats", None),
         "threshold": chosen("threshold", "repeat-eval-threshold"),
         "gate": chosen("gate", "repeat-eval-gate"),
+        "count_as_failed": chosen("count_as_failed", "repeat-eval-count-as-failed"),
     }
     seed = chosen("seed", "repeat-eval-seed")
     if problems:
@@ -127,7 +135,8 @@ def asked_of(item: pytest.Item, options: Options) -> Asked:
     if options.repeats is not None:
         said["repeats"] = options.repeats
     defaults = options.defaults
-    return Asked(**{name: said.get(name, getattr(defaults, name)) for name in _KEYS})
+    said = {name: said.get(name, getattr(defaults, name)) for name in _KEYS}
+    return Asked(**said, count_as_failed=defaults.count_as_failed)
 
 
 def _checked(name: str, value: Any, place: str, problems: list[str]) -> Any:
@@ -144,6 +153,13 @@ def _checked(name: str, value: Any, place: str, problems: list[str]) -> Any:
         except ValueError as error:
             problems.append(f"{place}: {error}")
         return text
+    if name == "count_as_failed":
+        from repeat_eval.records.trial import ERROR_KINDS
+
+        kinds = frozenset(value.replace(",", " ").split())
+        if unknown := sorted(kinds.difference(ERROR_KINDS)):
+            problems.append(f"{place} takes {', '.join(ERROR_KINDS)}, with commas between; found {unknown[0]!r}")
+        return kinds
     if name == "gate":
         if value not in GATES:
             problems.append(f"{place} must be one of {', '.join(GATES)}; found {value!r}")

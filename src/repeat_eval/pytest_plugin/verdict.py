@@ -36,7 +36,7 @@ def judged(case: str, asked: Asked, trials: Sequence[Ended]) -> CaseReport:
     """Figures and verdict of a test by its own gate."""
     gate: Any = asked.gate
     plan = CasePlan(id=case, asked=asked.repeats, threshold=asked.threshold, gate=gate)
-    return case_report(plan, [one.trial for one in trials], Rules())
+    return case_report(plan, [one.trial for one in trials], Rules(count_as_failed=asked.count_as_failed))
 
 
 def fails(asked: Asked, trials: Sequence[Ended]) -> bool:

@@ -38,7 +38,8 @@ def judge_and_write(
     Raises:
         UserError: the folder cannot be written, or holds what must not be overwritten.
     """
-    rules = Rules(threshold=options.defaults.threshold, gate=options.defaults.gate)  # type: ignore[arg-type]
+    defaults = options.defaults
+    rules = Rules(threshold=defaults.threshold, gate=defaults.gate, count_as_failed=defaults.count_as_failed)  # type: ignore[arg-type]
     request = Request(out=options.out, fresh=True)
     header = RunHeader(
         suite=root.name or "pytest",
@@ -60,6 +61,7 @@ def judge_and_write(
         "repeats": options.defaults.repeats,
         "threshold": options.defaults.threshold,
         "gate": options.defaults.gate,
+        "count_as_failed": sorted(options.defaults.count_as_failed),
         "seed": options.seed,
     }
     settings = {name: Setting(value, options.sources[name]) for name, value in values.items()}

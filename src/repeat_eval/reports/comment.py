@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -22,6 +23,7 @@ from repeat_eval.reports.comparison_details import details
 from repeat_eval.reports.comparison_parts import Detail, Sides
 from repeat_eval.reports.escape import markdown, markdown_code
 from repeat_eval.reports.markdown_templates import case_name, code, load_template
+from repeat_eval.reports.template_sandbox import rendered
 from repeat_eval.reports.trend import trend_lines
 
 LIMIT_CHARACTERS = 65_536
@@ -59,6 +61,7 @@ class _Frame(NamedTuple):
     links: CommentLinks
     reproduce: str | None
     about: list[str]
+    templates: Path | None
 
 
 def render_comment(
@@ -72,6 +75,7 @@ def render_comment(
     head_commit: str | None = None,
     limit_characters: int = LIMIT_CHARACTERS,
     limit_bytes: int = LIMIT_BYTES,
+    templates: Path | None = None,
 ) -> str:
     """The report as a comment, with or without a comparison.
 
@@ -88,10 +92,11 @@ def render_comment(
         head_commit: the pull request's own commit, where the tested one is its merge into base.
         limit_characters: most characters, counted as UTF-16 does, which is never fewer than Unicode's.
         limit_bytes: most bytes in UTF-8.
+        templates: folder of the user's own templates.
     """
     names = parts.sides(base_name, head_name)
     links = links or CommentLinks()
-    frame = _Frame(report, names, links, reproduce, _about(report, names, links, head_commit))
+    frame = _Frame(report, names, links, reproduce, _about(report, names, links, head_commit), templates)
     tail = f"\n{marker}" if marker else ""
     limits = (limit_characters - _units(tail), limit_bytes - len(tail.encode()))
     text = _shortest(frame, limits) if (fitting := _fitting(frame, limits)) is None else fitting
@@ -184,7 +189,7 @@ def _headline(frame: _Frame) -> words.Headline:
 
 
 def _render(frame: _Frame, detail: Detail) -> str:
-    text = load_template("comment.md.j2").render(**_content(frame, detail))
+    text = rendered(load_template("comment.md.j2", frame.templates), _content(frame, detail), frame.templates)
     return _BLANK.sub("\n\n", text).rstrip() + "\n"
 
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from jinja2 import FileSystemLoader, StrictUndefined, Template
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import Template
 
 from repeat_eval.analysis.report import Interval, Report
 from repeat_eval.analysis.second_look_model import LookCounts
@@ -26,9 +25,8 @@ from repeat_eval.reports import format as fmt
 from repeat_eval.reports import looks_text, wording
 from repeat_eval.reports.escape import cut, visible
 from repeat_eval.reports.html_data import page_data, page_trials
-from repeat_eval.reports.template_cache import TemplateCache
+from repeat_eval.reports.template_sandbox import PAGE, Sandbox, environment, rendered
 
-FOLDER = Path(__file__).parent.parent / "templates" / "report_html"
 SCRIPTS = (
     "statistics.js",
     "dom.js",
@@ -64,29 +62,35 @@ class Bar(NamedTuple):
     shown: str
 
 
-def render_html(report: Report, trials: Sequence[Trial] | None = None, base_trials: Sequence[Trial] = ()) -> str:
+def render_html(
+    report: Report,
+    trials: Sequence[Trial] | None = None,
+    base_trials: Sequence[Trial] = (),
+    templates: Path | None = None,
+) -> str:
     """The report as an HTML page.
 
     Args:
         report: what is shown.
         trials: head's trials, so that each can be opened; None where only the report is known.
         base_trials: base's trials, likewise.
+        templates: folder of the user's own templates.
     """
-    template, scripts, style = load_page()
+    template, scripts, style = load_page(templates)
     details = page_trials(report, trials, base_trials) if trials is not None else None
-    return template.render(
-        policy=_policy([script.source for script in scripts], style.source),
-        style=style.text,
-        scripts=[script.text for script in scripts],
-        data=_json(page_data(report, trials)),
-        trials=None if details is None else _json(details),
-        **_content(report),
-    )
+    content = _content(report) | {
+        "policy": _policy([script.source for script in scripts], style.source),
+        "style": style.text,
+        "scripts": [script.text for script in scripts],
+        "data": _json(page_data(report, trials)),
+        "trials": None if details is None else _json(details),
+    }
+    return rendered(template, content, templates)
 
 
-def load_page() -> tuple[Template, list[Part], Part]:
-    """The page's template, scripts and style; loading them early saves time later."""
-    return _environment().get_template("page.html.j2"), [_part(name) for name in SCRIPTS], _part("style.css")
+def load_page(own: Path | None = None) -> tuple[Template, list[Part], Part]:
+    """The page's template, scripts and style; loading them early saves time later. `own` holds the user's overrides."""
+    return _environment(own).get_template("page.html.j2"), [_part(name) for name in SCRIPTS], _part("style.css")
 
 
 def _content(report: Report) -> dict[str, Any]:
@@ -271,7 +275,7 @@ def _json(value: object) -> str:
 
 @cache
 def _part(name: str) -> Part:
-    text = "\n" + (FOLDER / name).read_text(encoding="utf-8").strip() + "\n"
+    text = "\n" + (PAGE / name).read_text(encoding="utf-8").strip() + "\n"
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Part(text, f"'sha256-{digest}'")
 
@@ -290,13 +294,5 @@ def _policy(scripts: Sequence[str], style: str) -> str:
 
 
 @cache
-def _environment() -> ImmutableSandboxedEnvironment:
-    return ImmutableSandboxedEnvironment(
-        loader=FileSystemLoader(FOLDER),
-        bytecode_cache=TemplateCache(FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+def _environment(own: Path | None) -> Sandbox:
+    return environment(PAGE, own, autoescape=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from repeat_eval.analysis.report import CaseReport, Report
@@ -20,6 +21,7 @@ from repeat_eval.reports.comparison_wording import comparable, headline, same_co
 from repeat_eval.reports.escape import markdown, markdown_code
 from repeat_eval.reports.markdown_templates import case_name, load_template
 from repeat_eval.reports.single_cases import cases_table
+from repeat_eval.reports.template_sandbox import rendered
 from repeat_eval.reports.trend import trend_lines
 
 LIMIT = 1_000_000
@@ -47,16 +49,17 @@ class Detail(NamedTuple):
     warnings: int = MAX_WARNINGS
 
 
-def render_summary(report: Report, limit: int = LIMIT) -> str:
+def render_summary(report: Report, limit: int = LIMIT, templates: Path | None = None) -> str:
     """The report as Markdown of at most `limit` bytes (and so characters) in UTF-8.
 
     Sheds in this order: rows of stable cases that pass, further rows of the folded table, settings, warnings, the list
-    of flaky cases, the messages of failing trials, the table of failing cases. The verdict always stays.
+    of flaky cases, the messages of failing trials, the table of failing cases. The verdict always stays. `templates` is
+    the folder of the user's own templates.
     """
-    template = load_template("summary.md.j2")
+    template = load_template("summary.md.j2", templates)
     text = ""
     for detail in _ladder(report, limit):
-        text = _BLANK.sub("\n\n", template.render(**content(report, detail)))
+        text = _BLANK.sub("\n\n", rendered(template, content(report, detail), templates))
         if len(text.encode()) <= limit:
             return text
     first = text.partition("\n")[0].encode()

@@ -5,35 +5,26 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from jinja2 import FileSystemLoader, StrictUndefined, Template
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import Template
 
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports.escape import cut_middle, markdown, markdown_code, visible
-from repeat_eval.reports.template_cache import TemplateCache
+from repeat_eval.reports.template_sandbox import TEMPLATES, Sandbox, environment
 
-TEMPLATES = Path(__file__).parent.parent / "templates"
 NAME_LIMIT = 80
 MESSAGE_LIMIT = 200
 
 
-def load_template(name: str) -> Template:
-    """A template by its file name, compiled; loading it early saves time later."""
-    return _environment().get_template(name)
+def load_template(name: str, own: Path | None = None) -> Template:
+    """A template by its file name, compiled; loading it early saves time later. `own` holds the user's overrides."""
+    return _environment(own).get_template(name)
 
 
 @cache
-def _environment() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
-        loader=FileSystemLoader(TEMPLATES),
-        bytecode_cache=TemplateCache(TEMPLATES),
-        autoescape=False,  # HTML escaping does not make Markdown safe; the filters below do.
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {
+def _environment(own: Path | None) -> Sandbox:
+    # HTML escaping does not make Markdown safe; the filters below do.
+    made = environment(TEMPLATES, own, autoescape=False)
+    made.filters |= {
         "prose": markdown,
         "code": code,
         "cell": lambda text: code(text, table=True),
@@ -48,7 +39,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
         "money": fmt.money,
         "setting": fmt.setting,
     }
-    return environment
+    return made
 
 
 def code(text: str, limit: int = MESSAGE_LIMIT, *, table: bool = False) -> str:

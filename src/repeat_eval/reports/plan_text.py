@@ -111,7 +111,7 @@ def _looks(plan: LooksPlan, paper: Paper) -> None:
     paper.heading(f"Two looks instead ({base})")
     paper.paragraph(
         f"A short look at every case, then fresh trials a side of at most {fmt.count(plan.cap, 'suspect')}, and of all "
-        "cases after an alarm.",
+        f"cases after an alarm. As good: the fixed N that finds such a case as often, {_beside(plan.testable - 1)}.",
         indent="  ",
     )
     paper.paragraph("")
@@ -132,6 +132,12 @@ def _looks(plan: LooksPlan, paper: Paper) -> None:
         ]
         rows.append(cells + ([fmt.money(row.cost_first), fmt.money(row.cost_most)] if money else []))
     paper.table(table(head, rows, left=1))
+
+
+def _beside(others: int) -> str:
+    if not others:
+        return "if no other case varies"
+    return f"beside {fmt.count(others, 'other case')} that {'varies' if others == 1 else 'vary'}"
 
 
 def _against(plan: ComparisonPlan) -> str:

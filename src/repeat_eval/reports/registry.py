@@ -19,13 +19,14 @@ class Options(NamedTuple):
 
     `trials` gives every failing trial of junit.xml its own message and lets each be opened in report.html,
     `base_trials` likewise; `junit_strict` leaves out testcases' properties; `reproduce` is the command that gives
-    the same figures again.
+    the same figures again; `templates` is the folder of the user's own templates.
     """
 
     trials: Sequence[Trial] | None = None
     base_trials: Sequence[Trial] = ()
     junit_strict: bool = False
     reproduce: str | None = None
+    templates: Path | None = None
 
 
 Render = Callable[[Report, Options], bytes]
@@ -44,19 +45,22 @@ def _junit(report: Report, options: Options) -> bytes:
 def _summary(report: Report, options: Options) -> bytes:
     from repeat_eval.reports.markdown import render_summary
 
-    return render_summary(report).encode()
+    return render_summary(report, templates=options.templates).encode()
 
 
 def _comment(report: Report, options: Options) -> bytes:
     from repeat_eval.reports.comment import render_comment
 
-    return render_comment(report, base_name="base", head_name="head", reproduce=options.reproduce).encode()
+    text = render_comment(
+        report, base_name="base", head_name="head", reproduce=options.reproduce, templates=options.templates
+    )
+    return text.encode()
 
 
 def _html(report: Report, options: Options) -> bytes:
     from repeat_eval.reports.html import render_html
 
-    return render_html(report, options.trials, options.base_trials).encode()
+    return render_html(report, options.trials, options.base_trials, options.templates).encode()
 
 
 REPORT_FILES: dict[str, Render] = {
@@ -78,7 +82,9 @@ def write_reports(
     junit_strict: bool = False,
     reproduce: str | None = None,
     badges: bool = False,
+    ctrf: bool = False,
     names: Iterable[str] | None = None,
+    templates: Path | None = None,
 ) -> list[Path]:
     """Write report files into `folder`, which is made if it is not there. Each file is written whole or not at all.
 
@@ -90,7 +96,9 @@ def write_reports(
         junit_strict: junit.xml without properties in testcases.
         reproduce: the command that gives the same figures again, for comment.md.
         badges: also the badges, each as SVG and as JSON.
+        ctrf: also ctrf.json.
         names: which files; None means all of `REPORT_FILES`.
+        templates: folder of templates that override blocks of ours.
 
     Returns:
         The files written.
@@ -101,7 +109,7 @@ def write_reports(
     chosen = list(REPORT_FILES if names is None else names)
     if unknown := [name for name in chosen if name not in REPORT_FILES]:
         raise UserError(f"unknown report file {unknown[0]!r}; known are {', '.join(REPORT_FILES)}")
-    options = Options(trials, base_trials, junit_strict, reproduce)
+    options = Options(trials, base_trials, junit_strict, reproduce, templates)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -111,6 +119,11 @@ def write_reports(
         path = folder / name
         write_atomic(path, REPORT_FILES[name](report, options))
         written.append(path)
+    if ctrf:
+        from repeat_eval.reports.ctrf import CTRF_FILE, write_ctrf
+
+        write_atomic(folder / CTRF_FILE, write_ctrf(report, trials))
+        written.append(folder / CTRF_FILE)
     return written + (_write_badges(report, folder) if badges else [])
 
 

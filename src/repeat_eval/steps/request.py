@@ -70,7 +70,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         scorer: of several scorers in one results file the one that decides; None: the file's own choice.
         format: name of the format that all results files have; None: their content tells.
         junit_strict: leave out the properties that JUnit schemas do not allow.
-        badge: write badges beside the reports. html: write report.html.
+        badge, ctrf: write badges, and CTRF, beside the reports. html: write report.html.
+        templates: folder of the user's own templates for reports.
         environ: the environment that the user's code inherits, less what it must not see.
         run_as: the user that the user's code runs as; None for our own.
         own_environments: a side's commands find the programs of the `.venv` in its folder first.
@@ -108,7 +109,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     format: str | None = None
     junit_strict: bool = False
     badge: bool = False
+    ctrf: bool = False
     html: bool = True
+    templates: Path | None = None
     environ: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
     run_as: RunAs | None = None
     own_environments: bool = False

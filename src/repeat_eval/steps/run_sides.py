@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +13,9 @@ import msgspec
 
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.execution.prepare import Prepared, Workshop
-from repeat_eval.execution.run_trials import Lane, run_lanes, started
+from repeat_eval.execution.run_trials import started
 from repeat_eval.execution.stopping import Stop, signals_stop
-from repeat_eval.execution.trials import PlannedCase
 from repeat_eval.records.run import Run, RunHeader
-from repeat_eval.records.two_looks import TwoLooks
 from repeat_eval.steps.budgets import stop_of
 from repeat_eval.steps.cassette_session import (
     cassette_folder,
@@ -28,9 +25,10 @@ from repeat_eval.steps.cassette_session import (
     replays_responses,
     session_of,
 )
-from repeat_eval.steps.recording import BASE_FILE, RUN_FILE, Recording, asked_of, recordings, target_log
+from repeat_eval.steps.recording import BASE_FILE, RUN_FILE, Recording, recordings, target_log
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.sides import check_imports, check_side, root_of, side_environ
+from repeat_eval.steps.waves import Late, Side, look_twice, wave
 from repeat_eval.suite.settings import ResolvedSettings
 from repeat_eval.suite.spec import CaseSpec, SuiteSpec
 
@@ -86,13 +84,13 @@ def run_sides(
             prepare = _prepare_here(head, base, request, (session, other_session), on_log=on_log, misses=misses)
         else:
             prepare = _prepare_on_cluster(head, base, request)
-        sides = [_Side("head", record, prepare[0](), session)]
+        sides = [Side("head", record, prepare[0](), session)]
         late = None
         if base is not None and screening is None:
-            sides.insert(0, _Side("base", records[0], prepare[1](), other_session))
+            sides.insert(0, Side("base", records[0], prepare[1](), other_session))
         elif base is not None:
             records[0].fresh_only = True
-            late = _Late(records[0], lambda: _Side("base", records[0], prepare[1](), other_session))
+            late = Late(records[0], lambda: Side("base", records[0], prepare[1](), other_session))
         roots = {} if base is None or base.root is None else {"base": base.root, "head": root_of(head.spec.folder)}
         stop = stop_of(head.settings, records, request)
         ended = [one for one in (other_session, session) if one is not None]
@@ -213,36 +211,15 @@ class BaseNotStarted(UserError):
     """Base's targets cannot be started, and head's perhaps can. Nothing was run."""
 
 
-class _Side(msgspec.Struct, frozen=True):
-    """One side of a run that is ready to start."""
-
-    name: str
-    record: Recording
-    prepared: Prepared
-    session: Session | None = None
-
-
-class _Late(msgspec.Struct, frozen=True):
-    """A base that is started when something is suspected: its recording, and what makes it ready."""
-
-    record: Recording
-    prepare: Callable[[], _Side]
-
-    def wanted(self, looks: TwoLooks) -> bool:
-        """Whether fresh trials of it are to be run."""
-        own = self.record.header.second_look
-        return bool(looks.trials) and (not (own and own.first_ended) or self.record.wants_trials)
-
-
 async def _run(
-    sides: Sequence[_Side],
+    sides: Sequence[Side],
     roots: dict[str, Path],
     settings: ResolvedSettings,
     stop: Stop,
     request: Request,
     *,
     screening: Screening | None,
-    late: _Late | None,
+    late: Late | None,
 ) -> None:
     """Run everything, in targets that are started once."""
     async with contextlib.AsyncExitStack() as stack:
@@ -255,21 +232,21 @@ async def _run(
         with signals_stop(stop, asyncio.get_running_loop(), request.say):
             if sides[-1].record.header.second_look:
 
-                async def start_base() -> _Side | None:
+                async def start_base() -> Side | None:
                     return (
                         None
                         if late is None
                         else await _start_late(late, sides[-1], roots, request, stop=stop, stack=stack)
                     )
 
-                await _look_twice(sides, settings, stop, request, screening=screening, late=late, start_base=start_base)
+                await look_twice(sides, settings, stop, request, screening=screening, late=late, start_base=start_base)
             else:
-                await _wave(sides, settings, stop, request, time_budget=settings["time_budget"])
+                await wave(sides, settings, stop, request, time_budget=settings["time_budget"])
 
 
 async def _start_late(
-    late: _Late, head: _Side, roots: dict[str, Path], request: Request, *, stop: Stop, stack: contextlib.AsyncExitStack
-) -> _Side | None:
+    late: Late, head: Side, roots: dict[str, Path], request: Request, *, stop: Stop, stack: contextlib.AsyncExitStack
+) -> Side | None:
     """Start the base that was not needed before; None when the run was interrupted meanwhile."""
     from repeat_eval.steps.screening import ready
 
@@ -281,146 +258,6 @@ async def _start_late(
     _check_sides([side, head], roots)
     side.record.begin()
     return side
-
-
-async def _look_twice(
-    sides: Sequence[_Side],
-    settings: ResolvedSettings,
-    stop: Stop,
-    request: Request,
-    *,
-    screening: Screening | None,
-    late: _Late | None,
-    start_base: Callable[[], Awaitable[_Side | None]],
-) -> None:
-    """The first look, and at once the fresh trials that it asks for; see `after_first_look`."""
-    from repeat_eval.steps.second_look import after_first_look, tell
-
-    if screening is not None and request.out is not None:
-        from repeat_eval.steps.screening import keep_stored
-
-        keep_stored(request.out, screening.stored)
-    records, begin, budget = [side.record for side in sides], time.monotonic(), settings["time_budget"]
-    ended = [looks for record in records if (looks := record.header.second_look) and looks.first_ended]
-    for record in records if ended else ():
-        # The process may have died between writing the line into one file and into the other.
-        record.end_first_look(ended[0])
-    before = sum(len(record.trials) for record in records)
-    if not ended:
-        await _wave(sides, settings, stop, request, time_budget=budget)
-        if any(record.wants_trials for record in records):
-            return
-    seconds = time.monotonic() - begin
-    after = after_first_look(
-        records,
-        settings,
-        stop,
-        trials=sum(len(record.trials) for record in records) - before,
-        seconds=seconds,
-        free=any(side.session is not None and side.session.calls == "replay" for side in sides),
-        screening=screening,
-    )
-    for record in records:
-        record.end_first_look(after.looks)
-    tell(request, after.text)
-    left = None if budget is None else budget - seconds
-    if left is not None and left <= 0 and records[-1].wants_trials:
-        stop.trigger("time-budget")
-    if stop.reason is None and late is not None and late.wanted(after.looks):
-        base = await start_base()
-        if base is None:
-            return
-        base.record.end_first_look(after.looks)
-        sides, records = [base, *sides], [base.record, *records]
-    if stop.reason is None and any(record.wants_trials for record in records):
-        await _wave(sides, settings, stop, request, time_budget=left, looks=after.looks)
-
-
-async def _wave(
-    sides: Sequence[_Side],
-    settings: ResolvedSettings,
-    stop: Stop,
-    request: Request,
-    *,
-    time_budget: float | None,
-    looks: TwoLooks | None = None,
-) -> None:
-    """Run what is asked for by now; with `looks` their fresh trials, after a first look that is closed."""
-    used = 0 if request.fresh_trials is None else request.fresh_trials.used
-    if looks is None:
-        request.progress.start(
-            sum(asked_of(side.record.header) for side in sides), sum(len(side.record.kept) for side in sides)
-        )
-    else:
-        first = {case.spec.id: case.asked for case in sides[-1].prepared.cases}
-        kept = sum(trial.repetition > first[trial.case] for side in sides for trial in side.record.kept)
-        total = sum(asked_of(side.record.header) for side in sides) - len(sides) * sum(first.values())
-        request.progress.start(total, kept, "fresh trials")
-    lanes = [
-        Lane(
-            cases=_after(side.prepared.cases, used) if looks is None else _fresh(side.prepared.cases, looks),
-            seed=side.record.header.seed,
-            on_trial=side.record.add,
-            remote=side.prepared.remote,
-            done={trial.key for trial in side.record.kept}
-            | _used(side.prepared.cases, used)
-            | (_of_other_shards(side) if looks is None else _first_look(side.prepared.cases)),
-            session=side.session,
-            run=side.prepared.run,
-        )
-        for side in sides
-    ]
-    try:
-        await run_lanes(
-            lanes,
-            workers=_at_once(sides, settings),
-            stop=stop,
-            sequential=settings["repeat_order"] == "sequential",
-            time_budget=time_budget,
-            blocking=sides[0].prepared.blocking if len(sides) == 1 else None,
-        )
-    finally:
-        request.progress.stop()
-
-
-def _at_once(sides: Sequence[_Side], settings: ResolvedSettings) -> int:
-    """Trials in flight at once: what was asked for; where nothing was, a cluster is used as far as it goes."""
-    cluster = sides[-1].prepared.cluster
-    at_once: int = settings["workers"]
-    return at_once if cluster is None or settings.source("workers") != "default" else cluster.threads
-
-
-def _first_look(cases: Sequence[PlannedCase]) -> set[tuple[str, int]]:
-    return {(case.spec.id, repetition) for case in cases for repetition in range(1, case.asked + 1)}
-
-
-def _fresh(cases: Sequence[PlannedCase], looks: TwoLooks) -> Sequence[PlannedCase]:
-    """The cases that are run again, asked for all trials that they have by now; only the fresh ones are left to do."""
-    return [
-        msgspec.structs.replace(case, asked=case.asked + fresh)
-        for case in cases
-        if (fresh := looks.fresh_trials(case.spec.id))
-    ]
-
-
-def _after(cases: Sequence[PlannedCase], used: int) -> Sequence[PlannedCase]:
-    """The cases, their trials numbered after those that are used up."""
-    return [msgspec.structs.replace(case, asked=case.asked + used) for case in cases] if used else cases
-
-
-def _used(cases: Sequence[PlannedCase], used: int) -> set[tuple[str, int]]:
-    return {(case.spec.id, repetition) for case in cases for repetition in range(1, used + 1)}
-
-
-def _of_other_shards(side: _Side) -> set[tuple[str, int]]:
-    shard = side.record.header.shard
-    if not shard:
-        return set()
-    return {
-        (case.spec.id, repetition)
-        for case in side.prepared.cases
-        for repetition in {*range(1, case.asked + 1)} - {*shard.trials.get(case.spec.id, ())}
-    }
 
 
 @contextlib.contextmanager
@@ -435,7 +272,7 @@ def _named(side: str | None) -> Iterator[None]:
         raise (BaseNotStarted if side == "base" else UserError)(problems) from None
 
 
-def _check_sides(sides: Sequence[_Side], roots: dict[str, Path]) -> None:
+def _check_sides(sides: Sequence[Side], roots: dict[str, Path]) -> None:
     problems = []
     for side in sides if roots else ():
         own, other = roots[side.name], roots["head" if side.name == "base" else "base"]

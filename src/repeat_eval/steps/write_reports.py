@@ -34,7 +34,9 @@ def write_reports(report: Report, request: Request, *, trials: Sequence[Trial] |
         names=[name for name in registry.REPORT_FILES if request.html or name != registry.HTML],
         junit_strict=request.junit_strict,
         badges=request.badge,
+        ctrf=request.ctrf,
         reproduce=reproduce(report, request),
+        templates=request.templates,
     )
 
 
