@@ -6,6 +6,7 @@ docs/judge-reliability.md: pass@k and pass-to-k are the plug-in forms, (c / n)^k
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,8 +101,10 @@ def majority_vote(scores: Sequence[float], *, pass_score: float = 0.5) -> Vote:
     """What most scores say, and the share of them that agrees; a score of `pass_score` or more is for passing.
 
     Raises:
-        ValueError: no score.
+        ValueError: no score, or one that is no number: it is neither for passing nor against it.
     """
+    if any(map(math.isnan, scores)):
+        raise ValueError("scores must be numbers")
     vote = repeats.majority_vote(sum(score >= pass_score for score in scores), len(scores))
     return Vote(vote.verdict, vote.confidence)
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import write_calibration_docs
 from benchmarks.calibration import __main__ as calibration
 from benchmarks.calibration import fast, second_look, second_look_run
 from benchmarks.calibration.second_look import NO_CHANGE
+from page_parts import part
 
 from repeat_eval.statistics.comparison import stratified_exact
 from repeat_eval.statistics.multiplicity import holm_testable
@@ -83,3 +85,8 @@ def test_a_small_calibration_runs_and_keeps_what_it_found(tmp_path: Path, capsys
     written = json.loads((tmp_path / "second_look.json").read_text(encoding="utf-8"))
     assert len(written["cells"]) == len(second_look.ABOUT) * len(second_look.SUITES)
     assert capsys.readouterr().out.strip() == (tmp_path / "second_look.md").read_text(encoding="utf-8").strip()
+
+
+def test_the_tables_of_two_looks_in_the_documentation_are_those_that_were_measured() -> None:
+    assert part(write_calibration_docs.PAGE, "calibration of two looks") == write_calibration_docs.second_look_tables()
+    assert "**no**" not in write_calibration_docs.SECOND_LOOK.read_text("utf-8")

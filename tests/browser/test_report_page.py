@@ -8,10 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from browser_pages import PHONE, TALL, Opener, faults, names, unroll
+import pytest
+from browser_pages import PHONE, TALL, Opener, faults, names, tallies, unroll
 from page_reports import program
 
 from repeat_eval.reports import format as fmt
+from repeat_eval.reports import json_report
+from repeat_eval.reports.html import render_html
+from repeat_eval.reports.template_sandbox import PAGE
 from repeat_eval.statistics.repeats import pass_hat_k
 
 BROKE = "asks_for_photo_of_damage"
@@ -284,6 +288,30 @@ def _overflow(page: Any) -> list[str]:
     return found
 
 
+def _covered(page: Any) -> list[str]:
+    """Rows in which trials, interval or difference lie on one another."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll(".row")].filter((row) => {
+             const boxes = [...row.querySelectorAll(".forest, .side-head, .side-base, .chip, .c-delta > *")]
+               .map((node) => [node, node.getBoundingClientRect()]).filter(([, box]) => box.width && box.height);
+             return boxes.some(([node, one]) => boxes.some(([other, two]) => node !== other
+               && one.left < two.right - 1 && two.left < one.right - 1
+               && one.top < two.bottom - 1 && two.top < one.bottom - 1));
+           }).map((row) => row.textContent)"""
+    )
+    return found
+
+
+@pytest.mark.parametrize("width", [320, 390, 600, 768, 1024, 1280, 1920])
+def test_at_no_width_does_anything_lie_on_anything(width: int, open_page: Opener, desk: Path) -> None:
+    page = open_page(desk / "report.html", viewport={"width": width, "height": 3000})
+
+    assert len(names(page)) == 13
+    assert _covered(page) == []
+    assert _overflow(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_on_a_phone_nothing_sticks_out_and_all_of_it_works_by_touch(open_page: Opener, desk: Path) -> None:
     page = open_page(desk / "report.html", viewport=PHONE, has_touch=True, is_mobile=True)
 
@@ -314,6 +342,9 @@ def test_in_print_all_cases_stand_there_and_no_controls(open_page: Opener, desk:
         "(list) => [list.scrollHeight - list.clientHeight, getComputedStyle(list).overflowY]"
     )
     assert size[0] <= 1 or size[1] == "visible"
+    for width in (700, 1000):
+        page.set_viewport_size({"width": width, "height": 400})
+        assert _covered(page) == [], width
     assert page.pdf()[:5] == b"%PDF-"
     page.emulate_media(media="screen")
     page.wait_for_function("document.querySelectorAll('.row').length >= 1")
@@ -355,6 +386,27 @@ def test_a_report_alone_gives_the_same_page_with_examples_instead_of_trials(
     assert names(page) == names(whole)
     assert page.locator("#list").inner_text() == whole.locator("#list").inner_text()
     assert "Trials kept as examples" in open_case(page, BROKE).inner_text()
+
+
+@pytest.mark.parametrize("left_out", [("verdict", "figures"), ("what_if",), ("cases",), ("failures", "trend"), None])
+def test_blocks_that_a_template_leaves_out_are_missed_by_nothing(
+    left_out: tuple[str, ...] | None, open_page: Opener, desk: Path, tmp_path: Path
+) -> None:
+    names_of_all = re.findall(r"{% block (\w+) %}", (PAGE / "page.html.j2").read_text(encoding="utf-8"))
+    emptied = "".join(f"{{% block {name} %}}{{% endblock %}}" for name in left_out or names_of_all)
+    (tmp_path / "page.html.j2").write_text(f'{{% extends "repeat-eval/page.html.j2" %}}{emptied}', encoding="utf-8")
+    report = json_report.read(desk / "report.json")
+    (tmp_path / "report.html").write_text(render_html(report, templates=tmp_path), encoding="utf-8")
+
+    page = open_page(tmp_path / "report.html", case=BROKE)
+
+    assert page.locator("#detail").is_visible()
+    page.keyboard.press("Escape")
+    if left_out and "cases" not in left_out:
+        assert names(page)[0] == BROKE
+    if left_out and "what_if" not in left_out:
+        page.locator("input[name=gate][value=none]").check(force=True)
+        assert tallies(page) == {"pass": 13}
 
 
 def test_one_case_only_errors_and_one_trial_a_case_make_whole_pages(

@@ -60,3 +60,9 @@ def test_samples_that_an_inspect_log_declares_and_lacks_are_missing_beside_a_sho
     path = tmp_path / "log.json"
     path.write_text(json.dumps(log))
     assert any("declares 12 samples" in text for text in collect([path]).missing)
+
+
+def test_a_file_cannot_ask_for_any_number_of_trials(tmp_path: Path) -> None:
+    path = promptfoo(tmp_path / "1.json", {"a": "P"})
+    path.write_text(path.read_text().replace('"repeat": 3', f'"repeat": {2**53}'))
+    assert collect([path]).asked == {"a": 10_000}

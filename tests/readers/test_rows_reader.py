@@ -252,7 +252,9 @@ def test_rows_of_several_models_are_cases_of_their_own(tmp_path: Path) -> None:
 
 def test_one_model_throughout_is_no_part_of_the_names(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    path.write_text('{"case": "a", "model": "small", "passed": true}\n{"case": "a", "provider": "small", "ok": false}\n')
+    path.write_text(
+        '{"case": "a", "model": "small", "passed": true}\n{"case": "a", "provider": "small", "ok": false}\n'
+    )
     results = read_file(path)
     assert {trial.case for trial in results.trials} == {"a"}
     assert results.variant == "small"

@@ -25,7 +25,9 @@ def test_both_files_that_promptfoo_writes_of_one_run_are_one_run() -> None:
         collect(files)
 
 
-@pytest.mark.parametrize("sample", ["pydantic_evals/report.json", "inspect_ai/capitals.json", "tau2_bench/results.json"])
+@pytest.mark.parametrize(
+    "sample", ["pydantic_evals/report.json", "inspect_ai/capitals.json", "tau2_bench/results.json"]
+)
 def test_a_file_that_was_written_anew_is_the_same_run(tmp_path: Path, sample: str) -> None:
     with pytest.raises(UserError, match=r"run was handed over twice|holds .* trials that"):
         collect([SAMPLES / sample, rewritten(sample, tmp_path / "again.json")])
@@ -36,7 +38,7 @@ def test_an_inspect_log_that_took_up_an_earlier_one_holds_its_trials_again(tmp_p
     log["samples"] = [sample for sample in log["samples"] if sample["epoch"] < 3]
     log["status"] = "error"
     (tmp_path / "earlier.json").write_text(json.dumps(log))
-    with pytest.raises(UserError, match="holds 6 trials that .* holds too") as caught:
+    with pytest.raises(UserError, match=r"holds 6 trials that .* holds too") as caught:
         collect([tmp_path / "earlier.json", SAMPLES / "inspect_ai" / "capitals.json"])
     assert "one of the two only" in str(caught.value)
 

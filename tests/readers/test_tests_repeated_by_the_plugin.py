@@ -54,7 +54,9 @@ def test_a_repeated_test_has_all_its_trials_and_the_others_have_one(tmp_path: Pa
 def test_where_pytest_judged_otherwise_the_testcase_counts(
     tmp_path: Path, inner: str, outcomes: str, verdict: str, expected: str
 ) -> None:
-    assert letters(collected(tmp_path / "junit.xml", repeated_case("a", outcomes, verdict, inner))) == {"t::a": expected}
+    assert letters(collected(tmp_path / "junit.xml", repeated_case("a", outcomes, verdict, inner))) == {
+        "t::a": expected
+    }
 
 
 def test_a_report_of_ours_is_refused_and_its_run_file_named(tmp_path: Path) -> None:

@@ -272,9 +272,9 @@ def test_base_s_trials_stand_beside_head_s() -> None:
 
 
 def test_scripts_write_no_markup() -> None:
-    from repeat_eval.reports.html import FOLDER, SCRIPTS
+    from repeat_eval.reports.html import PAGE, SCRIPTS
 
     for name in SCRIPTS:
-        text = (FOLDER / name).read_text(encoding="utf-8")
+        text = (PAGE / name).read_text(encoding="utf-8")
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text)
         assert "</script" not in text

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 
+from repeat_eval.action.rejudge_looks import with_two_looks
 from repeat_eval.analysis.report import CaseReport, Comparison, Report, SideOfCase
 from repeat_eval.errors import UserError
 from repeat_eval.records.run import CasePlan, Run, RunFooter, RunHeader, RunSource
@@ -60,11 +61,15 @@ def _judged(report: Report) -> Report:
     comparison = report.comparison
     head = _head(report)
     base = _base(report, comparison) if comparison is not None else None
-    missing = None
+    stored = None
+    if comparison is not None and comparison.second_look is not None and base is not None:
+        head, base, stored = with_two_looks(head, base, comparison.second_look)
+    missing: str | None = None
     if comparison is not None and base is None:
         missing = comparison.text[:_SENTENCE] or "the report gives no reason"
     settings = resolve(("run file", settings_of_run(head)))
-    judged = report_of(head, settings, wall=report.totals.wall, base=base, base_missing=missing)
+    compared: dict[str, Any] = {"base": base, "base_stored": stored, "base_missing": missing}
+    judged = report_of(head, settings, wall=report.totals.wall, **compared)
     # Evidence that lacks as a whole, such as a run that broke off or a base that tells nothing, is in no count.
     known = {reason.text for reason in judged.reasons}
     lacking = [
@@ -75,7 +80,7 @@ def _judged(report: Report) -> Report:
     if lacking:
         footer = RunFooter(complete=True, trials=len(head.trials), missing=tuple(lacking))
         head = msgspec.structs.replace(head, footer=footer)
-        judged = report_of(head, settings, wall=report.totals.wall, base=base, base_missing=missing)
+        judged = report_of(head, settings, wall=report.totals.wall, **compared)
     return _with_texts(judged, report)
 
 

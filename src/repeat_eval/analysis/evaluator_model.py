@@ -184,9 +184,9 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
             traces of the baseline that are not here.
         before, now: weighted pass rates over the common outputs. delta, interval: now minus before.
         p: two-sided mid-p of the stratified exact test. p_exact: its conservative form.
-        traces: single traces that changed, by Benjamini-Hochberg at 0.05.
-        drifted: p is below 0.05, or a single trace changed. The two look for different things; either may be luck
-            once in twenty times. None without a common output.
+        level: what each of the two tests may spend, a part of 0.05 that is shared with the other checks.
+        traces: single traces that changed, by Benjamini-Hochberg at that level.
+        drifted: p is below the level, or a single trace changed. None without a common output.
         text: in words.
     """
 
@@ -200,6 +200,7 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     interval: Interval | None = None
     p: float | None = None
     p_exact: float | None = None
+    level: float | None = None
     traces: tuple[TraceDrift, ...] = ()
     drifted: bool | None = None
     text: str = ""

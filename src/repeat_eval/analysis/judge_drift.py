@@ -16,6 +16,7 @@ from repeat_eval.statistics.multiplicity import bh_testable
 
 BASELINE_SCHEMA = "repeat-eval/judge-baseline/1"
 ALPHA = 0.05
+"""How often one look finds drift where there is none, at most, over all checks together."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=100_000)]
 
@@ -58,18 +59,29 @@ def drift_of(baseline: Baseline, found: Sequence[TraceReliability]) -> tuple[Dri
     """Compare every check with the baseline, over the outputs that both judged.
 
     The tests are those of base against head: the stratified exact test with mid-p over all outputs, and mid-p by
-    output, flagged by Benjamini and Hochberg.
+    output, flagged by Benjamini and Hochberg. Each has the same part of 0.05, so that all of them together find drift
+    where there is none at most once in twenty times, however much checks depend on each other (Bonferroni).
     """
     before = {(one.check, one.trace): one for one in baseline.traces if one.passed + one.failed}
-    checks = list(dict.fromkeys(one.check for one in found))
-    return tuple(_drift(check, before, [one for one in found if one.check == check]) for check in checks)
+    by_check: dict[str, list[TraceReliability]] = {}
+    for one in found:
+        by_check.setdefault(one.check, []).append(one)
+    tested = {one.check for one in found if one.verdicts and _same(before.get((one.check, one.trace)), one)}
+    level = ALPHA / (2 * max(1, len(tested)))
+    return tuple(_drift(check, before, several, level) for check, several in by_check.items())
 
 
-def _drift(check: str, before: dict[tuple[str, str], BaselineTrace], found: Sequence[TraceReliability]) -> Drift:
+def _same(old: BaselineTrace | None, new: TraceReliability) -> bool:
+    return old is not None and old.fingerprint == new.fingerprint
+
+
+def _drift(
+    check: str, before: dict[tuple[str, str], BaselineTrace], found: Sequence[TraceReliability], level: float
+) -> Drift:
     here = {one.trace: one for one in found}
     earlier = {trace: one for (name, trace), one in before.items() if name == check}
     shared = [name for name in earlier if name in here]
-    same = [name for name in shared if here[name].fingerprint == earlier[name].fingerprint]
+    same = [name for name in shared if _same(earlier[name], here[name])]
     names = [name for name in same if here[name].verdicts]
     counted = Drift(check=check, common=len(names), changed=len(shared) - len(same), gone=len(earlier) - len(shared))
     if not names:
@@ -81,12 +93,12 @@ def _drift(check: str, before: dict[tuple[str, str], BaselineTrace], found: Sequ
         rows.append((old.passed, old.passed + old.failed, new.passed, new.verdicts))
     test, difference = stratified_exact(rows), suite_difference(rows)
     single = [case_exact(*row) for row in rows]
-    flagged = bh_testable([one.p for one in single], [one.smallest for one in single], ALPHA)
+    flagged = bh_testable([one.p for one in single], [one.smallest for one in single], level)
     traces = tuple(
         TraceDrift(trace=names[at], before=rows[at][:2], now=rows[at][2:], q=flagged.adjusted[at])
         for at in flagged.rejected
     )
-    whole = round(test.p_mid, DECIMALS) < ALPHA
+    whole = round(test.p_mid, DECIMALS) < level
     return msgspec.structs.replace(
         counted,
         before=difference.base.rate,
@@ -95,6 +107,7 @@ def _drift(check: str, before: dict[tuple[str, str], BaselineTrace], found: Sequ
         interval=(difference.low, difference.high),
         p=test.p_mid,
         p_exact=test.p_exact,
+        level=level,
         traces=traces,
         drifted=whole or bool(traces),
         text=_words(whole, difference.delta, len(traces)),

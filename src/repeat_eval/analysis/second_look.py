@@ -241,6 +241,9 @@ def look_twice(
         calls=calls,
         chance_half=chance_to_find(0.5, settings, suspects=min(len(ids), settings.cap_of(len(ids)))),
         wording=wording(found, settings),
+        whole=tuple(
+            [model.LookRow(id=ids[case], base=row[:2], head=row[2:]) for case, row in sorted((whole or {}).items())]
+        ),
     )
 
 

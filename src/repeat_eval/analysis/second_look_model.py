@@ -104,6 +104,14 @@ class ReRunCase(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     evidence: LookEvidence | None = None
 
 
+class LookRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A case that was run again for an alarm: (passes, verdicts) of its first fresh trials, `rest` of them, by side."""
+
+    id: str
+    base: tuple[int, int]
+    head: tuple[int, int]
+
+
 class SuiteHalf(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Both looks at all cases together, in one direction.
 
@@ -169,6 +177,7 @@ class SecondLook(msgspec.Struct, frozen=True, kw_only=True):
         improved: None where a stored base only screened.
         first_difference: the first look's. fresh_difference: after an alarm the first `rest` fresh trials of all cases.
             After an alarm the first look is known to be too low, so the fresh one is the headline.
+        whole: after an alarm the counts behind `fresh_difference`, suspects among them.
         together: the fresh trials of those suspected of a regression; what "the re-run cases together" means.
         calls: what it cost. chance_half: chance that a case that always passed and fell to half is found by itself.
         wording: what there is to say, most important first.
@@ -200,6 +209,7 @@ class SecondLook(msgspec.Struct, frozen=True, kw_only=True):
     calls: LookCalls
     chance_half: float
     wording: tuple[Wording, ...]
+    whole: tuple[LookRow, ...] = ()
 
     @property
     def cleared(self) -> tuple[ReRunCase, ...]:

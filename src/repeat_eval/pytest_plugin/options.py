@@ -40,8 +40,8 @@ class Options:
     Attributes:
         repeats: --repeat-eval: every test is repeated so often, marked or not; None: only marked tests are.
         defaults: what holds for marked tests whose mark says nothing.
-        sources: for each of repeats, threshold, gate, count_as_failed and seed where its value comes from: `option`, `suite` (an ini
-            file) or `default`.
+        sources: for each of repeats, threshold, gate, count_as_failed and seed where its value comes from: `option`,
+            `suite` (an ini file) or `default`.
         seed: seed of the session; each trial gets its own, made from it.
         out: folder for run file and reports; None writes nothing.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from repeat_eval.records.natural_order import natural_key
 from repeat_eval.records.trial import Outcome, Trial, bounded, one_line, sha256_of
 
 _MAX_LISTED = 5
+_MAX_DECLARED = 10_000
+"""Trials of a case that a file may say were asked for, where it does not hold more."""
 _OTHERS = tuple(
     name
     for name in FoundTrial.__struct_fields__
@@ -128,7 +131,8 @@ def collect(
     read, told = apart_by_variant(read)
     if len(formats := sorted({results.format for results in read if results is not None})) > 1:
         told.append(
-            f"the files are of several formats ({', '.join(formats)}): a run that was written in two of them counts twice"
+            f"the files are of several formats ({', '.join(formats)}): a run that was written in two of them counts "
+            "twice"
         )
     if options.scorer is not None and not any(results is not None and results.format == "inspect" for results in read):
         told.append("--scorer has no effect: only logs of Inspect tell scorers apart")
@@ -154,7 +158,6 @@ class _Collection:
         self.options = options
         self.by_file = by_file
         self.cases = tuple(dict.fromkeys(trial.case for results in read if results for trial in results.trials))
-        self.widths = self._widths()
         self.trials: list[Trial] = []
         self.highest: dict[str, int] = {}
         self.declared: dict[str, int] = {}
@@ -201,7 +204,8 @@ class _Collection:
                 widest = max([widest, *(trial.repetition or 1 for trial in results.trials)])
         return widest
 
-    def _widths(self) -> dict[str, int]:
+    @cached_property
+    def widths(self) -> dict[str, int]:
         """The most trials of each case that one file holds: what a file that proves nothing may have held of it."""
         widths: dict[str, int] = {}
         for results in self.read:
@@ -252,7 +256,9 @@ class _Collection:
         for case, count in results.asked.items():
             known = self.declared.get(case, 0)
             start = 0 if base is None and shifts.get(case) == 0 else max(before[case], known)
-            self.declared[case] = max(start + count, known)
+            # A file may declare any number; each trial that is missing is told one by one.
+            bounded_count = min(count, max(_MAX_DECLARED, highest.get(case, 0)))
+            self.declared[case] = max(start + bounded_count, known)
         return numbers
 
     def _take(self, results: FileResults, base: int | None) -> None:

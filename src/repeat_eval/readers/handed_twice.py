@@ -95,6 +95,8 @@ def _shared(read: Sequence[FileResults]) -> Counter[tuple[Path, Path]]:
     """How many trials of a file an earlier file holds too."""
     starts = Counter(start for results in read for start in {t.started for t in results.trials} if start is not None)
     common = {start for start, files in starts.items() if files > 1 and "." in start}
+    if not common and all(trial.origin is None for results in read for trial in results.trials):
+        return Counter()
     seen: dict[object, Path] = {}
     shared: Counter[tuple[Path, Path]] = Counter()
     for results in read:

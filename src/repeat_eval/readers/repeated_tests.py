@@ -17,7 +17,11 @@ MAX_TRIALS = 10_000
 """Trials of one test that the plugin takes at most."""
 
 _LETTERS: dict[str, Outcome] = {"P": "passed", "F": "failed", "E": "error", "S": "skipped"}
-_TOLD_BY: dict[str, tuple[str, ...]] = {"passed": ("pass", "within-noise"), "failed": ("fail",), "error": ("incomplete",)}
+_TOLD_BY: dict[str, tuple[str, ...]] = {
+    "passed": ("pass", "within-noise"),
+    "failed": ("fail",),
+    "error": ("incomplete",),
+}
 
 
 def trials_behind(verdict: FoundTrial, properties: Mapping[str, str]) -> tuple[list[FoundTrial], int] | None:

@@ -214,9 +214,7 @@ class Rows:
             raise ReadError(self.problems)
         if self.unreadable_durations:
             warnings.append(f"{self.unreadable_durations} durations could not be read and are unknown")
-        return FileResults(
-            path=self.path, format=form, trials=tuple(trials), warnings=tuple(warnings), variant=variant
-        )
+        return FileResults(path=self.path, format=form, trials=tuple(trials), warnings=tuple(warnings), variant=variant)
 
     def _tell_models_apart(self) -> tuple[list[str], str | None]:
         """Rows of several models are cases of their own; a file's one model is no part of the names."""

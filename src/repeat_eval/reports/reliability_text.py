@@ -232,6 +232,8 @@ def _drift(drift: Sequence[Drift], clean: Clean) -> Section:
         for one in drift
     )
     sentences = []
+    for level in {one.level for one in drift if one.level is not None}:
+        sentences.append(f"Drift is a p or q below {level:.3g}: 0.05, shared by all tests of this look.")
     for one in drift:
         sentences.append(f"{clean(one.check, 80)}: {one.text}")
         sentences += [

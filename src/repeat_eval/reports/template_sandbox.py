@@ -34,7 +34,8 @@ PAGE = TEMPLATES / "report_html"
 OURS = "repeat-eval"
 FOLDERS = {"comment.md.j2": TEMPLATES, "summary.md.j2": TEMPLATES, "page.html.j2": PAGE}
 """The templates of which blocks may be overridden, and where ours lie."""
-_WORDS = "repeat_eval.reports."
+_WORDS = ("repeat_eval.reports.", "repeat_eval.analysis.")
+"""Where the functions are defined that say something of a report."""
 
 
 class Sandbox(ImmutableSandboxedEnvironment):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from repeat_eval.analysis.evaluator_model import EvaluatorReliability, GateFound, Measure, TraceReliability
 from repeat_eval.analysis.evaluator_reliability import Judged, Requirement, figures, judge_by, summarise
 from repeat_eval.analysis.judge_agreement import Rated, against_labels, groups_of_raters
-from repeat_eval.analysis.judge_drift import baseline_of, drift_of
+from repeat_eval.analysis.judge_drift import Baseline, baseline_of, drift_of
 from repeat_eval.analysis.vocabulary import SuiteVerdict
-from repeat_eval.errors import ExitCode, Incomplete, UserError
+from repeat_eval.errors import ExitCode, Incomplete, Problem, UserError
 from repeat_eval.execution.fixed_outputs import FixedOutput, Unit, judge_outputs
 from repeat_eval.execution.grading import REMOTE_KINDS
 from repeat_eval.execution.prepare import Workshop
@@ -28,7 +28,7 @@ from repeat_eval.records.trial import Trial
 from repeat_eval.reports.files import write_atomic
 from repeat_eval.steps.files import make_output_folder
 from repeat_eval.steps.judge_baseline import read_baseline, write_baseline
-from repeat_eval.steps.judge_traces import Labels, read_labels, read_traces, sample
+from repeat_eval.steps.judge_traces import Labels, Traces, read_labels, read_traces, sample
 from repeat_eval.steps.recording import now, target_log
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.sides import side_environ
@@ -40,6 +40,7 @@ from repeat_eval.suite.settings import ResolvedSettings, resolve
 from repeat_eval.suite.spec import CaseSpec, ConfiguredCheck, SuiteSpec
 from repeat_eval.targets.environment import Scrubber
 
+_T = TypeVar("_T")
 RUNS = 10
 """Runs of each check and trace where nobody says otherwise."""
 USED_SETTINGS = (
@@ -101,6 +102,8 @@ def requirement(text: str, measure: Measure = "pass-to") -> Requirement:
     k, sign, rate = (part.strip() for part in text.partition("="))
     if not sign or not (k.isascii() and k.isdigit()) or not 1 <= int(k[:4]) <= 100:
         raise ValueError(f"takes K=RATE with K from 1 to 100, for instance 3=0.9; found {text[:40]!r}")
+    if measure == "agree-to" and int(k) == 1:
+        raise ValueError("needs K from 2 on: one run always agrees with itself; write for instance 3=0.9")
     if parse_threshold(rate) == 1:
         raise ValueError("must be exceeded, and nothing is greater than 1; write for instance 3=0.9")
     return Requirement(measure, int(k), rate)
@@ -121,18 +124,15 @@ def judge_reliability(wishes: JudgeWishes, request: Request, *, spec: SuiteSpec 
             raise UserError("a suite is needed: its checks are what is tested")
         spec = load_suite(request.suite)
     settings = resolve(("option", request.options), ("variable", request.variables), ("suite", spec.settings))
-    baseline = None if wishes.baseline is None else read_baseline(wishes.baseline, spec.name)
-    labels = read_labels(wishes.labels) if isinstance(wishes.labels, Path) else wishes.labels
-    if wishes.fail_on_drift and baseline is None:
-        raise UserError("--fail-on-drift needs --baseline: what it may have drifted from")
     chosen = select(spec.cases, request.cases, request.tags)
     spec = msgspec.structs.replace(spec, cases=tuple(_evaluators(case, wishes, settings) for case in chosen))
     _refuse_nothing(spec, wishes)
-    traces = read_traces(wishes.traces, spec, request)
-    outputs = sample(traces.outputs, wishes.sample_size, settings["seed"])
-    units = [Unit(output, check) for output in outputs for check in output.case.checks]
-    if not units:
+    baseline, labels, traces = _read(wishes, spec, request)
+    available = [output for output in traces.outputs if output.case.checks]
+    if not available:
         raise UserError("none of the traces is of a case with a check that can vary")
+    outputs = sample(available, wishes.sample_size, settings["seed"])
+    units = [Unit(output, check) for output in outputs for check in output.case.checks]
     truth = _truth(labels, units)
     if request.out is not None:
         make_output_folder(request.out)
@@ -161,16 +161,22 @@ def judge_reliability(wishes: JudgeWishes, request: Request, *, spec: SuiteSpec 
         for name in dict.fromkeys(each.check for each in found)
     )
     warnings = [*spec.warnings, *traces.warnings, *_warnings(found, wishes, labels, outputs, traces.outputs)]
+    if len(available) < len(traces.outputs):
+        without = len(traces.outputs) - len(available)
+        warnings.append(f"traces of cases without a check that can vary are left out: {without:,}")
     verdict = _verdict(gates, found, stop, settings, warnings)
     if drift is not None and wishes.fail_on_drift and verdict != "incomplete":
-        verdict = "incomplete" if all(one.drifted is None for one in drift) else verdict
+        # What the baseline knows and nothing was compared of may have drifted.
+        known = {one.check for one in baseline.traces} if baseline is not None else set()
+        unknown = [one.check in known for one in drift if one.drifted is None]
+        verdict = "incomplete" if any(unknown) or len(unknown) == len(drift) else verdict
         verdict = "fail" if any(one.drifted for one in drift) else verdict
     report = EvaluatorReliability(
         suite=spec.name,
         source=str(wishes.traces) if isinstance(wishes.traces, Path) else "traces",
         runs=wishes.runs,
         seed=settings["seed"],
-        available=len(traces.outputs),
+        available=len(available),
         sampled=len(outputs),
         settings=settings.judge(),
         verdict=verdict,
@@ -244,10 +250,42 @@ def _by_model(configured: ConfiguredCheck, models: Sequence[str], settings: Reso
     return made
 
 
+def _read(wishes: JudgeWishes, spec: SuiteSpec, request: Request) -> tuple[Baseline | None, Labels | None, Traces]:
+    """All files that were given. What is wrong with any of them is said at once, before a model is asked."""
+    problems: list[Problem] = []
+
+    def tried(read: Callable[[], _T]) -> _T | None:
+        try:
+            return read()
+        except UserError as error:
+            problems.extend(error.problems)
+            return None
+
+    path, place = wishes.baseline, wishes.labels
+    baseline = None if path is None else tried(lambda: read_baseline(path, spec.name))
+    labels = tried(lambda: read_labels(place)) if isinstance(place, Path) else place
+    traces = tried(lambda: read_traces(wishes.traces, spec, request))
+    if wishes.fail_on_drift and path is None:
+        problems.append(Problem("--fail-on-drift needs --baseline: what it may have drifted from"))
+    if (saved := wishes.save_baseline) is not None and not saved.parent.is_dir() and saved.parent != request.out:
+        problems.append(Problem("cannot be written: its folder does not exist", str(saved)))
+    if problems or traces is None:
+        raise UserError(problems)
+    return baseline, labels, traces
+
+
 def _refuse_nothing(spec: SuiteSpec, wishes: JudgeWishes) -> None:
     if not spec.cases:
         raise UserError("no case is selected")
-    if any(case.checks for case in spec.cases):
+    names = list(dict.fromkeys(check.name for case in spec.cases for check in case.checks))
+    if names:
+        raters = [name for name in names if any(fnmatch.fnmatchcase(name, glob) for glob in wishes.raters)]
+        if wishes.raters and len(raters) < 2:
+            chosen = f"only {raters[0]!r}" if raters else "no check"
+            raise UserError(
+                f"--raters {' '.join(wishes.raters)} chooses {chosen}, and agreement needs two; tested are: "
+                f"{', '.join(names[:20])}"
+            )
         return
     if wishes.checks:
         raise UserError(f"no check that can vary has a name like {' or '.join(wishes.checks)}")

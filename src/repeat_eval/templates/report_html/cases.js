@@ -110,6 +110,7 @@ const Cases = (() => {
   }
 
   function refresh(options) {
+    if (!list) return;
     filterButtons();
     draw(options);
   }
@@ -226,6 +227,7 @@ const Cases = (() => {
   }
 
   function start() {
+    if (!list) return;
     list.setAttribute("role", "table");
     list.setAttribute("aria-label", "Cases");
     list.classList.toggle("compared", Boolean(Model.data.compared));

@@ -1,4 +1,6 @@
-/* What if: other rules and repeats. What failures have in common, the trend, the colours, and the start. */
+/* What if: other rules and repeats. What failures have in common, the trend, the colours, and the start.
+ * A block that somebody's own template leaves out is not there, and nothing is done about it.
+ */
 (() => {
   "use strict";
 
@@ -8,6 +10,7 @@
 
   function whatIf() {
     const slider = byId("threshold");
+    if (!slider) return;
     const repeats = byId("repeats");
     const gates = [...document.querySelectorAll("input[name=gate]")];
     repeats.max = Math.max(REPEATS_SHOWN, 2 * data.repeats);
@@ -107,7 +110,7 @@
 
   function failures() {
     const ways = Object.keys(WAYS).filter((way) => data.groups && data.groups[way]);
-    if (!ways.length) return;
+    if (!ways.length || !byId("failures")) return;
     byId("failures").hidden = false;
     let way = ways[0];
     const ids = new Map(Model.cases.map((one) => [one.id, one]));
@@ -164,6 +167,7 @@
 
   function theme() {
     const button = byId("theme");
+    if (!button) return;
     const set = (name) => {
       if (name === "auto") delete document.documentElement.dataset.theme;
       else document.documentElement.dataset.theme = name;
