@@ -147,7 +147,10 @@ def test_the_dependencies_page_has_a_row_and_a_reason_for_each_dependency() -> N
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {re.split(r"[<>=]", entry)[0] for entry in project["dependencies"]}
     extras = {re.split(r"[<>=[]", entry)[0] for group in project["optional-dependencies"].values() for entry in group}
-    assert {name.lower() for name in re.findall(r"^\| ([\w.-]+) \|", page, re.MULTILINE)} - {"package", "extra"} == names
+    assert {name.lower() for name in re.findall(r"^\| ([\w.-]+) \|", page, re.MULTILINE)} - {
+        "package",
+        "extra",
+    } == names
     assert extras <= set(re.findall(r"^\| `\w+` \| ([\w.-]+) \|", page, re.MULTILINE))
     assert {name.lower() for name in re.findall(r"^\*\*([\w.-]+)\.\*\*", page, re.MULTILINE)} == names | extras
 

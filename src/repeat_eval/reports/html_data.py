@@ -14,10 +14,13 @@ import msgspec
 
 from repeat_eval.analysis.failure_groups import FailureGroup, failure_groups, groups_of_messages
 from repeat_eval.analysis.report import CaseComparison, CaseReport, Example, HistoryPoint, Interval, Report, SideOfCase
+from repeat_eval.analysis.second_look_model import ReRunCase
 from repeat_eval.analysis.sides import trials_by_case
+from repeat_eval.records.thresholds import parse_threshold
 from repeat_eval.records.trial import OUTCOME_LETTERS, CheckResult, ToolCall, Trial
 from repeat_eval.reports.comparison_wording import change_words
 from repeat_eval.reports.format import reliability_of_case
+from repeat_eval.reports.second_look_text import counts
 from repeat_eval.reports.wording import blocked_by_comparison
 
 _T = TypeVar("_T")
@@ -52,6 +55,8 @@ class PageChange(msgspec.Struct, frozen=True, omit_defaults=True):
     interval: Interval | None = None
     p: float | None = None
     q: float | None = None
+    rerun: str | None = None
+    """Passes of the fresh trials of a second look, from which the figures above then come."""
     watch: bool = False
     before: bool = False
     """It fails its threshold on base, too."""
@@ -148,27 +153,56 @@ def page_data(report: Report, trials: Sequence[Trial] | None = None) -> PageData
     settings = {name: setting.value for name, setting in report.settings.items()}
     comparison = report.comparison
     compared = {case.id: case for case in comparison.cases} if comparison else {}
+    looks = comparison.second_look if comparison else None
+    suspects = {case.id: case for case in looks.suspects} if looks else {}
     blocks = blocked_by_comparison(report)
     cases = tuple(
-        [_case(case, compared.get(case.id), blocks.get(case.id), lean=trials is not None) for case in report.cases]
+        [
+            _case(
+                case,
+                compared.get(case.id),
+                blocks.get(case.id),
+                suspect=suspects.get(case.id),
+                lean=trials is not None,
+            )
+            for case in report.cases
+        ]
     )
     return PageData(
         suite=report.suite,
         verdict=report.verdict,
         gate=report.gate,
-        threshold=str(settings.get("threshold") or _usual([case.threshold for case in report.case_reports], "0.8")),
+        threshold=_rate(settings.get("threshold")) or _usual([case.threshold for case in report.case_reports], "0.8"),
         repeats=_usual([case.asked for case in report.case_reports], 1),
         cases=cases,
-        max_failing=int(settings.get("max_failing_cases") or 0),
+        max_failing=_count(settings.get("max_failing_cases")),
         cost=report.totals.cost,
         rate=report.totals.pass_rate,
         interval=report.totals.interval,
         commit=report.provenance.commit,
         compared=bool(comparison and comparison.cases),
         detectable=comparison.detectable if comparison else None,
-        groups=_groups(report, trials, frozenset(settings.get("count_as_failed") or ())),
+        groups=_groups(report, trials, _kinds(settings.get("count_as_failed"))),
         history=report.history,
     )
+
+
+def _rate(value: object) -> str | None:
+    """A setting as a rate; None where it is none: settings of a report file may be anything."""
+    try:
+        return text if parse_threshold(text := str(value)) else None
+    except ValueError:
+        return None
+
+
+def _count(value: object) -> int:
+    text = str(value)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def _kinds(value: object) -> frozenset[str]:
+    several = value if isinstance(value, list | tuple | set | frozenset) else ()
+    return frozenset(kind for kind in several if isinstance(kind, str))
 
 
 def _usual(values: Sequence[_T], default: _T) -> _T:
@@ -186,7 +220,9 @@ def _groups(
     return {"message": groups_of_messages(messages)} if messages else {}
 
 
-def _case(case: CaseReport, compared: CaseComparison | None, blocks: str | None, *, lean: bool) -> PageCase:
+def _case(
+    case: CaseReport, compared: CaseComparison | None, blocks: str | None, *, suspect: ReRunCase | None, lean: bool
+) -> PageCase:
     score, time = case.score, case.duration
     rating = reliability_of_case(case)
     return PageCase(
@@ -213,7 +249,7 @@ def _case(case: CaseReport, compared: CaseComparison | None, blocks: str | None,
         tags=case.tags,
         at=None if case.file is None else f"{case.file}:{case.line}" if case.line else case.file,
         base=None if compared is None else _side(compared.base),
-        vs=None if compared is None else _change(compared),
+        vs=None if compared is None else _change(compared, suspect),
         examples=() if lean else case.examples,
     )
 
@@ -223,7 +259,19 @@ def _side(side: SideOfCase) -> PageSide:
     return PageSide(n=counts, o=side.outcomes, duration=side.duration, cost=side.cost)
 
 
-def _change(compared: CaseComparison) -> PageChange:
+def _change(compared: CaseComparison, suspect: ReRunCase | None) -> PageChange:
+    # After a second look its trials decide: the first look's difference and p would contradict the verdict.
+    if suspect is not None and suspect.delta is not None:
+        return PageChange(
+            change=compared.change,
+            words=change_words(compared, "base"),
+            delta=suspect.delta,
+            interval=suspect.interval,
+            p=suspect.p2,
+            rerun=f"{counts(suspect.fresh_base)} → {counts(suspect.fresh_head)}",
+            watch=compared.watch,
+            before=compared.not_this_change,
+        )
     return PageChange(
         change=compared.change,
         words=change_words(compared, "base"),

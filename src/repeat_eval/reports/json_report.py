@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from repeat_eval.analysis.report import REPORT_SCHEMA, Report, to_json
 from repeat_eval.errors import Problem, UserError
+from repeat_eval.records.thresholds import parse_threshold
 from repeat_eval.reports.files import write_atomic
 
 _FAMILY, _, _MAJOR = REPORT_SCHEMA.rpartition("/")
+MAX_PROBLEMS = 20
 _AT_BYTE = re.compile(r"\(byte (\d+)\)")
 
 
@@ -54,11 +57,33 @@ def decode(data: bytes, name: str) -> Report:
         raise UserError(_broken(data, name, error)) from error
     _check_schema(schema, name)
     try:
-        return msgspec.json.decode(data, type=Report)
+        report = msgspec.json.decode(data, type=Report)
     except msgspec.ValidationError as error:
         raise UserError(Problem(f"is not a valid report file: {error}", file=name)) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(_broken(data, name, error)) from error
+    if wrong := list(_impossible(report)):
+        shown = [Problem(f"is not a valid report file: {text}", file=name) for text in wrong[:MAX_PROBLEMS]]
+        raise UserError(shown)
+    return report
+
+
+def _impossible(report: Report) -> Iterator[str]:
+    """What no program of ours writes, and no surface could show: rates, counts and thresholds that are none."""
+    totals = report.totals
+    intervals = [("the suite", totals.interval), ("the suite", totals.new_cases_interval)]
+    for case in report.case_reports:
+        who = f"case {case.id[:60]!r}"
+        intervals.append((who, case.interval))
+        if min(case.asked, case.passed, case.failed, case.errors, case.skipped, case.missing) < 0:
+            yield f"{who} has a count below 0"
+        try:
+            parse_threshold(case.threshold)
+        except ValueError as error:
+            yield f"the threshold of {who}: {error}"
+    for who, interval in intervals:
+        if interval is not None and not 0 <= interval[0] <= interval[1] <= 1:
+            yield f"the interval of {who} is none of a rate: {interval[0]!r} to {interval[1]!r}"
 
 
 def _check_schema(schema: str | None, name: str) -> None:

@@ -96,7 +96,7 @@ def run_command(request: Request) -> Finished:
         stop = stop_of(settings, records, request)
         sides = [CommandEvidence(record, request, stop) for record in records]
         lanes = [
-            _lane(side, where, _side_results(results, len(folders), number), settings, on_log, told[number])
+            _lane(side, where, _side_results(results, len(folders), number), settings, on_log, told=told[number])
             for number, (side, where) in enumerate(zip(sides, folders, strict=True))
         ]
         asyncio.run(_run(lanes, sides, stop, settings, request))
@@ -120,6 +120,7 @@ def _lane(
     results: Path,
     settings: ResolvedSettings,
     on_log: Callable[[str], None],
+    *,
     told: Mapping[str, str],
 ) -> CommandLane:
     side.record.begin()

@@ -55,8 +55,8 @@ class Settings(BaseModel):
     )
     extra_looks: fields.ExtraLooks | None = Field(
         None,
-        description="Further looks at one commit that alpha is kept back for, 0 to 2 (default 0; in the action 2 on pull "
-        "requests where base runs beside head).",
+        description="Further looks at one commit that alpha is kept back for, 0 to 2 (default 0; in the action 2 on "
+        "pull requests where base runs beside head).",
     )
     second_look: fields.SecondLook | None = Field(
         None,

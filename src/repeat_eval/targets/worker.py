@@ -357,7 +357,7 @@ def _retry_after(exc: BaseException) -> float | None:
 
 
 def describe(exc: BaseException) -> dict[str, Any]:
-    """An exception of the user's code as data: `kind` (`crash`, `provider` or `recording`), `message`, `retry_after` (seconds)."""
+    """An exception of the user's code as data: kind (crash, provider, recording), message, retry_after (seconds)."""
     try:
         text = " ".join(str(exc)[:4000].split())
     except Exception:
