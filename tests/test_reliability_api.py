@@ -40,6 +40,8 @@ def test_whether_an_evaluation_is_reliable() -> None:
 def test_two_of_three_votes() -> None:
     vote = reliability.majority_vote([0.85, 0.72, 0.88], pass_score=0.8)
     assert (vote.verdict, round(vote.confidence, 2)) == ("pass", 0.67)
+    with pytest.raises(ValueError, match="must be numbers"):
+        reliability.majority_vote([0.9, float("nan")])
 
 
 def test_scores_that_are_there_already() -> None:

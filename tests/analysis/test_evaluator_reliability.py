@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 
 import msgspec
@@ -233,6 +234,43 @@ def test_changes_in_both_directions_are_seen_trace_by_trace() -> None:
     before = baseline_of("desk", traces([(10, 0), (0, 10)]))
     (drift,) = drift_of(before, traces([(0, 10), (10, 0)]))
     assert (drift.drifted, drift.p, len(drift.traces)) == (True, pytest.approx(1.0), 2)
+
+
+def test_all_tests_of_one_look_share_what_a_single_one_may_spend() -> None:
+    # Over one trace, 10/10 against 5/10 has a mid-p of 0.016: drift of one check, and luck among four.
+    before, now = traces([(10, 0)]), traces([(5, 5)])
+    (alone,) = drift_of(baseline_of("desk", before), now)
+    assert (alone.drifted, alone.level) == (True, 0.025)
+
+    def fourfold(found: list[TraceReliability]) -> list[TraceReliability]:
+        return [msgspec.structs.replace(one, check=f"check {number}") for number in range(4) for one in found]
+
+    first, *_ = drift_of(baseline_of("desk", fourfold(before)), [*fourfold(now)[:1], *fourfold(before)[1:]])
+    assert (first.p, first.level) == (alone.p, 0.00625)
+    assert (first.drifted, first.traces, first.text) == (False, (), "No detectable change.")
+    assert [one.q for one in alone.traces] == [alone.p]
+
+
+def test_checks_without_a_common_output_take_no_share() -> None:
+    new = [msgspec.structs.replace(one, check="new") for one in traces([(1, 1)])]
+    known, other = drift_of(baseline_of("desk", traces([(10, 0)])), [*traces([(10, 0)]), *new])
+    assert (known.level, other.level, other.drifted) == (0.025, None, None)
+
+
+def test_unchanged_evaluators_drift_at_most_once_in_twenty_looks() -> None:
+    draw = random.Random(3)
+    rates = [[draw.choice((1, 1, 0.9, 0.6, 0.5)) for _ in range(10)] for _ in range(5)]
+
+    def look() -> list[TraceReliability]:
+        found = []
+        for check, its in enumerate(rates):
+            for trace, rate in enumerate(its):
+                passed = sum(draw.random() < rate for _ in range(10))
+                found.append(counted(passed, 10 - passed, trace=f"t{trace}", check=f"check {check}"))
+        return found
+
+    looks = [drift_of(baseline_of("desk", look()), look()) for _ in range(100)]
+    assert sum(any(one.drifted for one in look) for look in looks) <= 7
 
 
 def test_outputs_that_changed_are_not_compared() -> None:

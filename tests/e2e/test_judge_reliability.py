@@ -306,6 +306,74 @@ def test_everything_that_is_wrong_with_labels_is_said_at_once(desk: Path) -> Non
     assert "labels name checks that are not tested: politely" in judge(desk, "--labels", "labels.jsonl", code=2).err
 
 
+def test_what_is_wrong_with_all_files_is_said_at_once_and_before_anything_is_judged(desk: Path) -> None:
+    write(desk / "traces.jsonl", '{"id": 7}\n')
+    write(desk / "labels.csv", "trace,label\nkind,perhaps\n")
+    write(desk / "base.json", "[]")
+    files = ["--labels", "labels.csv", "--baseline", "base.json", "--save-baseline", "nowhere/new.json"]
+    text = judge(desk, *files, code=2).err
+    for words in (
+        "base.json: is no baseline",
+        "labels.csv:2: `label` must be",
+        "traces.jsonl:1: `id` must be",
+        "nowhere/new.json: cannot be written: its folder does not exist",
+    ):
+        assert words in text
+    assert "running" not in text
+
+
+def test_a_baseline_may_be_saved_into_the_folder_of_reports(desk: Path) -> None:
+    judge(desk, "--out", "new", "--save-baseline", "new/base.json")
+    assert (desk / "new" / "base.json").is_file()
+
+
+def test_text_that_no_file_can_hold_is_judged_with_replacements(desk: Path) -> None:
+    call = {"name": "\ud800", "arguments": {"\udfff": ["\ud800"]}}
+    traces(desk, {"id": "a\ud800", "case": "window", "output": "please \udc00 \U0001f600", "tool_calls": [call]})
+    write(desk / "labels.jsonl", json.dumps({"trace": "a\ud800", "label": True}))
+    report = found(
+        desk, "--check", "polite", "--labels", "labels.jsonl", "--save-baseline", "base.json", "--out", "out"
+    )
+    assert [(one["trace"], one["passed"]) for one in report["traces"]] == [("a?", 10)]
+    assert report["labels"][0]["units"] == 1
+
+
+def test_raters_that_choose_fewer_than_two_checks_are_refused(desk: Path) -> None:
+    text = judge(desk, "--raters", "nobody*", code=2).err
+    assert "--raters nobody* chooses no check, and agreement needs two; tested are: polite, moody" in text
+    assert "chooses only 'moody'" in judge(desk, "--raters", "mood*", code=2).err
+    assert len(found(desk, "--raters", "*")["agreement"]) == 1
+
+
+def test_one_run_agrees_with_itself_which_is_no_gate(desk: Path) -> None:
+    assert "needs K from 2 on" in judge(desk, "--min-agree-to", "1=0.9", code=2).err
+
+
+def test_a_sample_is_drawn_from_the_traces_that_can_be_judged(desk: Path) -> None:
+    plain = "\n  - id: plain\n    input: hello\n    expect: [contains: please]\n"
+    write(desk / "suite.yaml", PYTHON_SUITE.rstrip() + plain)
+    rows = [{"id": f"p{number}", "case": "plain", "output": "please"} for number in range(20)]
+    traces(desk, *rows, {"id": "kind", "case": "window", "output": "Yes, please."})
+    report = found(desk, "--sample-size", "1", "--check", "polite")
+    assert (report["available"], report["sampled"]) == (1, 1)
+    assert [one["trace"] for one in report["traces"]] == ["kind"]
+    assert "traces of cases without a check that can vary are left out: 20" in report["warnings"]
+
+
+def test_a_check_of_the_baseline_of_which_nothing_was_compared_leaves_drift_open(desk: Path) -> None:
+    judge(desk, "--save-baseline", "base.json")
+    baseline = json.loads((desk / "base.json").read_text())
+    for one in baseline["traces"]:
+        if one["check"] == "moody":
+            one["fingerprint"] = "0" * 16
+    write(desk / "base.json", json.dumps(baseline))
+    report = found(desk, "--baseline", "base.json", "--fail-on-drift", code=3)
+    assert [(one["check"], one["drifted"]) for one in report["drift"]] == [("polite", False), ("moody", None)]
+    baseline["traces"] = [one for one in baseline["traces"] if one["check"] == "polite"]
+    write(desk / "base.json", json.dumps(baseline))
+    assert found(desk, "--baseline", "base.json", "--fail-on-drift")["verdict"] == "pass"
+
+
 def test_a_suite_without_anything_that_can_vary_is_refused(desk: Path) -> None:
     write(desk / "suite.yaml", "cases:\n- id: window\n  expect: [contains: please]\n")
     assert "no check of the suite can vary" in judge(desk, code=2).err

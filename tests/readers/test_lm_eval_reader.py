@@ -56,6 +56,21 @@ def test_several_files_are_repetitions(tmp_path: Path) -> None:
     ]
 
 
+def test_files_of_different_models_are_told_apart_by_the_totals_beside_them(tmp_path: Path) -> None:
+    files = []
+    for time, model in ((1, "small"), (2, "large"), (3, "small")):
+        path = samples(tmp_path, {**row(0, 1.0), "filtered_resps": [str(time)]}, time=time)
+        totals = {"config": {"model": "hf", "model_args": {"pretrained": model}}, "results": {}}
+        path.with_name(path.name.replace("samples_sums", "results")).with_suffix(".json").write_text(
+            json.dumps(totals), encoding="utf-8"
+        )
+        files.append(path)
+    collected = collect(files)
+    large, small = sorted(collected.cases)
+    assert ("large" in large, "small" in small) == (True, True)
+    assert [trial.case for trial in collected.trials] == [small, large, small]
+
+
 def test_the_first_metric_that_is_a_verdict_decides(tmp_path: Path) -> None:
     path = samples(tmp_path, row(0, 0.5, name="mean"), row(0, 1, name="strict"))
     (trial,) = read_file(path).trials

@@ -66,3 +66,20 @@ def test_a_file_cannot_ask_for_any_number_of_trials(tmp_path: Path) -> None:
     path = promptfoo(tmp_path / "1.json", {"a": "P"})
     path.write_text(path.read_text().replace('"repeat": 3', f'"repeat": {2**53}'))
     assert collect([path]).asked == {"a": 10_000}
+
+
+def test_a_task_without_a_simulation_in_one_of_two_runs_lacks_that_runs_trials(tmp_path: Path) -> None:
+    run: dict[str, Any] = json.loads((SAMPLES / "tau2_bench" / "results.json").read_text())
+    run["tasks"] = [{"id": "other"}, {"id": "update_task_1"}]
+    run["simulations"] += [{**s, "task_id": "other", "id": s["id"] + "-other"} for s in run["simulations"]]
+    (tmp_path / "1.json").write_text(json.dumps(run))
+    run["simulations"] = [
+        {**s, "id": s["id"] + "-second", "start_time": "2026-11-30T22:00:00.5"}
+        for s in run["simulations"]
+        if s["task_id"] != "other"
+    ]
+    (tmp_path / "2.json").write_text(json.dumps(run))
+    collected = collect([tmp_path / "1.json", tmp_path / "2.json"])
+    assert collected.asked == {"update_task_1": 8, "other": 8}
+    assert outcomes(collected, "other")["error"] == 1 + 4
+    assert not collected.missing

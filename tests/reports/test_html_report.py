@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from two_looks import healthy, letters, two_sides
 
 from repeat_eval.analysis.analyse import analyse
-from repeat_eval.analysis.report import HistoryPoint, Report
+from repeat_eval.analysis.report import HistoryPoint, Report, Setting
 from repeat_eval.analysis.rules import Rules
 from repeat_eval.records.trial import CheckResult, Judge, Tokens, ToolCall, Trial
 from repeat_eval.reports import html_data
@@ -194,6 +194,37 @@ def test_cases_that_were_run_again_stand_there_with_both_looks() -> None:
     words = " ".join(page(report, list(head.trials), list(base.trials)).words.split())
     assert "Second look: suspected cases were run again" in words
     assert "escalates worse 3/3 → 1/3 20/20 → 9/20 −55 points <0.001 confirmed" in words
+
+
+def test_after_a_second_look_no_first_look_s_luck_stands_beside_the_verdict() -> None:
+    base, head = two_sides({"escalates": ("P" * 23, "PFF" + letters(9, 20)), **healthy(21)})
+    report = analyse(head, Rules(), base=base, base_source="side-by-side")
+    assert report.comparison is not None
+    assert report.comparison.level == "noise"
+    words = " ".join(page(report, list(head.trials), list(base.trials)).words.split())
+    assert "Regressed. Over both looks, the re-run case: p<0.001 ✦✦ highly significant." in words
+    assert "likely noise" not in words.partition("What this could have detected")[0]
+    change = page_data(report).cases[0].vs
+    assert change is not None
+    assert (change.rerun, change.delta) == ("20/20 → 9/20", pytest.approx(-0.55))
+    assert change.p is not None
+    assert change.p < 0.001
+    assert [case.vs.rerun for case in page_data(report).cases[1:] if case.vs] == [None] * 21
+
+
+def test_a_base_that_cannot_be_compared_with_is_not_called_no_base() -> None:
+    assert "not compared this is the first run" in " ".join(page(compared.no_base()).words.split())
+    assert "no base This run is compared with nothing" in " ".join(page(examples.small()).words.split())
+
+
+@pytest.mark.parametrize("value", ["<b>", -1, [[]], {"a": 1}, 1.5, 10**30, True, None, [1, "x"]])
+@pytest.mark.parametrize("name", ["threshold", "max_failing_cases", "count_as_failed"])
+def test_settings_of_a_report_may_be_anything(name: str, value: object) -> None:
+    report = examples.report([examples.case("a", "PF")])
+    report = msgspec.structs.replace(report, settings={name: Setting(value, "suite")})
+    data = page(report, [trial("a", 1)]).data("data")
+    assert 0 <= float(data["threshold"]) <= 1
+    assert 0 <= data.get("max_failing", 0) < 10**9
 
 
 def test_cases_that_wrote_their_own_threshold_or_gate_are_marked() -> None:

@@ -70,6 +70,23 @@ def test_a_report_with_a_wrong_value_names_its_place(tmp_path: Path) -> None:
     assert "$.cases[1].passed" in refused(tmp_path, msgspec.json.encode(content))
 
 
+def test_figures_that_cannot_be_are_refused_all_at_once(tmp_path: Path) -> None:
+    content = msgspec.to_builtins(examples.small())
+    content["cases"][0]["threshold"] = "<b>"
+    content["cases"][1]["failed"] = -3
+    content["cases"][1]["outcomes"] = "PPX"
+    content["totals"]["interval"] = [1e308, -1e308]
+    text = refused(tmp_path, msgspec.json.encode(content))
+    first, second = content["cases"][0]["id"], content["cases"][1]["id"]
+    for words in (
+        f"the threshold of case {first!r}: '<b>' is not a rate",
+        f"case {second!r} has a count below 0",
+        f"case {second!r} has outcomes other than E, F, P, S",
+        "the interval of the suite is none of a rate",
+    ):
+        assert words in text
+
+
 def test_deep_nesting_and_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     assert "is not JSON" in refused(tmp_path, b'{"schema": "repeat-eval/report/1", "history": ' + b"[" * 200_000)
     assert "is not JSON" in refused(tmp_path, b'{"schema": "repeat-eval/report/1", "suite": "\xff"}')

@@ -196,13 +196,13 @@ def look_twice(
     first = first_look(rows, settings)
     fresh = {case: evidence.fresh(case, trials) for case, trials in first.rerun.items()}
     whole = {case: _row(*evidence.fresh(case, settings.n3)) for case in first.rerun} if first.alarm else None
-    cut_short = any(side.missing for sides in fresh.values() for side in sides)
+    missing = any(side.missing for sides in fresh.values() for side in sides)
     found = second_look(
         rows,
         {case: _row(*sides) for case, sides in fresh.items()},
         settings,
         fresh_suite=whole,
-        cut_short=cut_short,
+        cut_short=missing or _mostly_without_verdict(list((whole or {}).values()), settings.n3),
     )
     suspects = [*_rerun_cases(evidence, first.down, found.down, found, fresh, direction="down")]
     if first.up is not None and found.up is not None:
@@ -320,6 +320,11 @@ def _counts(passed: int, verdicts: int, *, errors: int = 0, skipped: int = 0, mi
 
 def _row(base: model.LookCounts, head: model.LookCounts) -> Row:
     return base.passed, base.verdicts, head.passed, head.verdicts
+
+
+def _mostly_without_verdict(whole: Sequence[Row], trials: int) -> bool:
+    """Whether a side's fresh trials of all cases gave fewer than half of their verdicts: they confirm and clear nothing."""
+    return any(2 * sum(row[side] for row in whole) < trials * len(whole) for side in (1, 3))
 
 
 def _directions(first: FirstLook) -> list[Screened]:

@@ -39,7 +39,10 @@ def calls_of(
     # Cases with repeats of their own have a longer first look.
     longer = (2 if settings.mode == "side-by-side" else 1) * (sum(first_asked.values()) - len(rows) * settings.n1)
     fixed_trials = sides * len(rows) * fixed if fixed is not None else None
-    saved = fixed_trials - number if fixed_trials is not None and fixed_trials > number else None
+    asked = sides * sum(first.rerun.values())
+    # What was not done was not saved.
+    done = number - in_first >= asked
+    saved = fixed_trials - number if done and fixed_trials is not None and fixed_trials > number else None
     costs = [trial.cost for trial in looked_at]
     known = [cost for cost in costs if cost is not None]
     cost = math.fsum(known) if known and len(known) == len(costs) else None
@@ -48,7 +51,7 @@ def calls_of(
         fresh=number - in_first,
         trials=number,
         calls=sum(0 if trial.cached else trial.attempts or 1 for trial in looked_at),
-        asked=sum(first.rerun.values()) * sides,
+        asked=asked,
         most=cost_bound(len(rows), settings).most + longer,
         fixed_repeats=fixed,
         fixed_trials=fixed_trials,

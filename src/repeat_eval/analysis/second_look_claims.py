@@ -100,6 +100,8 @@ def lacking_of(found: SecondLook) -> str:
     calls = found.calls
     if calls.fresh < calls.asked:
         return f"the second look was cut short: {calls.fresh:,} of {count(calls.asked, 'fresh trial')} were done"
+    if not found.incomplete_cases:
+        return "the first look raised an alarm, and fewer than half of a side's fresh trials gave a verdict"
     return f"the second look has too few verdicts of {named(found.incomplete_cases)}"
 
 

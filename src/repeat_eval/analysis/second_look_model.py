@@ -141,7 +141,7 @@ class LookCalls(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         most: the most trials that these looks could have taken.
         fixed_repeats: repeats a case and side that would have found a solid case that falls to half as often;
             None if there are none below 200. fixed_trials: the trials that they take.
-        saved: fixed_trials less trials; None when nothing was saved. cost: of all trials, None unless all are known.
+        saved: fixed_trials less trials; None when nothing was saved, or trials are missing. cost: of all trials, None unless all are known.
         cost_saved: the same share of that cost.
     """
 
@@ -169,7 +169,7 @@ class SecondLook(msgspec.Struct, frozen=True, kw_only=True):
         verdict: what changed. A regression rests on fresh trials, never on the first look alone.
         incomplete: evidence is missing: then no verdict is green.
         incomplete_cases: suspects without half of their fresh verdicts.
-        alarm_cut_short: an alarm's re-run stopped early.
+        alarm_cut_short: an alarm's re-run stopped early, or gave fewer than half of its verdicts on a side.
         suspects: in the order of their suspicion, down before up; `cleared` are those not confirmed.
         not_rerun: ids of candidates beyond the cap.
         rerun_others: other cases that were re-run for an alarm.

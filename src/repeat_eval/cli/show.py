@@ -120,6 +120,12 @@ class Screen:
             if resolved.value is not None:
                 shown = ", ".join(resolved.value) if isinstance(resolved.value, list) else resolved.value
                 click.echo(f"{name:<18} {shown!s:<12} {resolved.source}", err=True)
+        beside = request.base_ref is not None or request.base_dir is not None or request.base_target is not None
+        if beside and settings.source("repeats") == settings.source("second_look") == "default":
+            from repeat_eval.steps.second_look import USUAL
+
+            where = "default, from 6 cases on, where no case sets repeats"
+            click.echo(f"{'second_look':<18} {USUAL:<12} {where}", err=True)
 
     def explain_report(self, report: Report) -> None:
         """Say where each setting of a report comes from."""

@@ -383,8 +383,8 @@ def _error(case: str, repetition: int, message: str, path: Path) -> Trial:
 
 
 def _within(case: str, scope: str | None) -> bool:
-    """Whether a case belongs to a class or module, by its name."""
-    return scope is None or case.startswith((f"{scope}::", f"{scope}.", f"{scope}$"))
+    """Whether a case belongs to a class or module, by its name, or is what is missing itself."""
+    return scope is None or case == scope or case.startswith((f"{scope}::", f"{scope}.", f"{scope}$"))
 
 
 def _is_run_file(path: Path, options: ReadOptions) -> bool:

@@ -178,7 +178,8 @@ class _Handler:
         self._depth -= 1
 
     def close(self) -> None:
-        return None
+        # Needed for the totals only; what follows needs the memory.
+        self._names = []
 
     def _end_case(self, case: _Case) -> None:
         attributes = case.attributes

@@ -13,13 +13,22 @@ from typing import Any
 import msgspec
 
 from repeat_eval.errors import Problem
-from repeat_eval.readers.base import MAX_PROBLEMS, FileResults, FoundTrial, ReadError, ReadOptions, identity
-from repeat_eval.readers.documents import decode, listed, number, text
+from repeat_eval.readers.base import MAX_PROBLEMS, FileResults, FoundTrial, ReadError, ReadOptions, check_file, identity
+from repeat_eval.readers.documents import decode, listed, number, read_document, text
 from repeat_eval.records.trial import bounded, one_line
 
 _NAME = re.compile(r"samples_(?P<task>.+?)_(?P<time>\d{4}-\d{2}-\d{2}T[\d.:-]+)\.jsonl")
 _HASH = 8
 _Key = tuple[str, str]
+
+
+class _Config(msgspec.Struct):
+    model: Any = None
+    model_args: Any = None
+
+
+class _Totals(msgspec.Struct):
+    config: _Config | None = None
 
 
 def sniff(head: bytes, path: Path) -> bool:
@@ -73,7 +82,23 @@ def read(path: Path, options: ReadOptions) -> FileResults:
             f"up to {texts} texts a document share one score, so single repetitions cannot be known: each document "
             "is one trial; several files are repetitions"
         )
-    return FileResults(path=path, format="lm-eval", trials=tuple(trials.values()), warnings=tuple(warnings))
+    return FileResults(
+        path=path,
+        format="lm-eval",
+        trials=tuple(trials.values()),
+        warnings=tuple(warnings),
+        variant=_model(path.with_name(f"results_{match['time']}.json"), options) if match else None,
+    )
+
+
+def _model(beside: Path, options: ReadOptions) -> str | None:
+    """The model, from the file with the totals that the harness writes beside the samples."""
+    try:
+        check_file(beside, options)
+        config = read_document(beside, _Totals).config or _Config()
+    except ReadError:
+        return None
+    return one_line(", ".join(said for part in (config.model, config.model_args) if (said := text(part))), 200) or None
 
 
 def _rows(path: Path, options: ReadOptions) -> tuple[list[tuple[int, dict[str, Any]]], int]:

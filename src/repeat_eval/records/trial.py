@@ -131,7 +131,7 @@ def bounded(text: str, limit: int = MAX_OUTPUT_CHARACTERS) -> str:
 
 
 def clean(text: str) -> str:
-    """Make text from outside encodable: lone surrogates become U+FFFD."""
+    """Make text from outside encodable: lone surrogates become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
 
 

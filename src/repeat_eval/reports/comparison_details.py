@@ -74,6 +74,7 @@ def cases_table(
     alignments = [":--", "--:", "--:", "--:", "--:", "--:", ":--", *["--:"] * (len(titles) - 7)]
     table = []
     suspects = suspects_of(comparison)
+    again = {} if comparison.second_look is None else twice.run_again(comparison.second_look)
     for case in rows:
         suspect = suspects.get(case.id)
         if suspect is not None:
@@ -85,7 +86,8 @@ def cases_table(
             continue
         cells = [link(case.id), _side(case.base, detail), _side(case.head, detail)]
         cells += [_brief_difference(case), fmt.p_value(case.p), fmt.p_value(case.q) if case.testable else "–"]
-        cells.append(tight(words.change_words(case, names.base)))
+        told = [words.change_words(case, names.base), f"re-run {again[case.id]}" if case.id in again else ""]
+        cells.append(tight("; ".join(filter(None, told))))
         if repeated:
             known = figures.get(case.id)
             cells.append(tight(_pass_hat(known.pass_hat_k)) if known and known.verdicts > 1 else "–")

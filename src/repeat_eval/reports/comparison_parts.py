@@ -110,7 +110,10 @@ def comparison_parts(
         "suite": _suite_table(comparison, names, shown) if detail.suite else None,
         "shown": words.shown(report, comparison, names.base),
         "hidden": words.hidden(comparison) if quiet else "",
-        "not_confirmed": listed.not_confirmed(looks) if looks is not None else "",
+        "not_confirmed": listed.rerun(twice.not_confirmed(looks)) if looks is not None else "",
+        # One by one they are cleared, and the suite is red all the same.
+        "alone": looks is not None and looks.down.changed,
+        "unanswered": listed.rerun(twice.unanswered(looks)) if looks is not None else "",
         "not_rerun": listed.plain(looks.not_rerun) if looks is not None else "",
         "saved": twice.saved(looks) if looks is not None and not looks.incomplete else "",
         "not_this": listed.not_this(words.not_this_change(comparison)),
@@ -346,14 +349,10 @@ class Lists(NamedTuple):
         """The cases that fell without evidence, with their p."""
         return self.counts(cases, lambda case: f" (p {fmt.p_value(case.p)})" if case.p is not None else "")
 
-    def not_confirmed(self, looks: SecondLook) -> str:
-        """The suspects that fresh trials do not confirm, with both looks' figures."""
-        cases = twice.not_confirmed(looks)
-        few = {"incomplete": ", too few verdicts"}
+    def rerun(self, cases: Sequence[ReRunCase]) -> str:
+        """Suspects with both looks' figures."""
         parts = [
-            f"{case_name(case.id)} {twice.both(case)}{few.get(case.outcome, '')}".replace(
-                " re-run ", f" {tight('re-run')} "
-            )
+            f"{case_name(case.id)} {twice.both(case)}".replace(" re-run ", f" {tight('re-run')} ")
             for case in cases[: self.detail.listed]
         ]
         more = len(cases) - len(parts)

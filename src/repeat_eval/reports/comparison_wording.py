@@ -13,7 +13,7 @@ from repeat_eval.analysis.report import CaseComparison, Comparison, Level, Reaso
 from repeat_eval.analysis.second_look_model import SecondLook
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports import looks_text, second_look_text, wording
-from repeat_eval.reports.escape import cut, terminal
+from repeat_eval.reports.escape import cut, terminal, visible
 from repeat_eval.reports.luck import level_among_all, unlikely
 from repeat_eval.reports.wording import Escape
 
@@ -321,6 +321,36 @@ def significance(p: float | None, level: Level) -> str:
     return f"p{text if text[0] in '<>' else '=' + text} {_SIGNIFICANCE[level]}"
 
 
+def not_whole(looks: SecondLook | None) -> bool:
+    """Whether evidence is missing and what there is shows nothing: then there is no verdict, and nothing was cleared."""
+    return looks is not None and looks.incomplete and looks.verdict == "no detectable change"
+
+
+def over_both_looks(looks: SecondLook) -> str:
+    """`Over both looks, the re-run cases together: p<0.001 ✦✦ highly significant`; empty when nothing was run again."""
+    if not_whole(looks) or (not looks.suspects and not looks.down.alarm):
+        return ""
+    two_sided = min(1.0, 2.0 * looks.down.p)
+    one = sum(case.direction == "down" for case in looks.suspects) == 1
+    whose = "all cases" if looks.down.alarm else "the re-run case" if one else "the re-run cases together"
+    return f"Over both looks, {whose}: {significance(two_sided, second_look_text.level_of(looks.down.p))}"
+
+
+def decided(comparison: Comparison) -> list[str]:
+    """The verdict and what it rests on, as sentences; the first look decides nothing where there were two."""
+    verdict = f"{comparison.verdict[:1].upper()}{comparison.verdict[1:]}"
+    looks = comparison.second_look
+    if not_whole(looks):
+        verdict = f"No verdict: {visible(comparison.text)}"
+    if looks is None:
+        return [f"{verdict}: {significance(comparison.p, comparison.level)}."]
+    fresh = looks.fresh_difference
+    # The fresh difference stands large above.
+    told = [f"First look: {second_look_text.rate_difference(looks.first_difference)}."] if fresh is not None else []
+    over = over_both_looks(looks)
+    return [*told, f"{verdict}.", *([f"{over}."] if over else [])]
+
+
 def rates(comparison: Comparison) -> str:
     """`84.0% → 91.0% ↑ +7.0 points`."""
     base, head = comparison.base, comparison.head
@@ -333,7 +363,8 @@ def rates(comparison: Comparison) -> str:
 def verdict_words(comparison: Comparison) -> str:
     """`IMPROVED — pass rate up 7.0 points`; without evidence it is said that it may be luck."""
     if comparison.second_look is not None:
-        return f"{comparison.verdict.upper()} — {terminal(comparison.text)}"
+        verdict = "no verdict" if not_whole(comparison.second_look) else comparison.verdict
+        return f"{verdict.upper()} — {terminal(comparison.text)}"
     text = f"{comparison.verdict.upper()} — pass rate {moved(comparison)}"
     if comparison.delta is None:
         return comparison.verdict.upper()

@@ -18,11 +18,10 @@ import msgspec
 from jinja2 import Template
 
 from repeat_eval.analysis.report import Interval, Report
-from repeat_eval.analysis.second_look_model import LookCounts
 from repeat_eval.records.trial import Trial
 from repeat_eval.reports import comparison_wording as words
 from repeat_eval.reports import format as fmt
-from repeat_eval.reports import looks_text, wording
+from repeat_eval.reports import looks_text, second_look_text, wording
 from repeat_eval.reports.escape import cut, visible
 from repeat_eval.reports.html_data import page_data, page_trials
 from repeat_eval.reports.template_sandbox import PAGE, Sandbox, environment, rendered
@@ -42,7 +41,16 @@ SCRIPTS = (
 MAX_REASONS = 30
 MAX_WARNINGS = 100
 MAX_LISTED = 200
-RERUN_TITLES = ("case", "suspected", "first look, base → head", "fresh trials, base → head", "difference", "p", "found")
+RERUN_TITLES = (
+    "case",
+    "run again for",
+    "first look, base → head",
+    "fresh trials, base → head",
+    "difference (95% CI)",
+    "one-sided p",
+    "adjusted",
+    "found",
+)
 _TITLES = {"pass": "Passed", "fail": "Failed", "incomplete": "Incomplete"}
 
 
@@ -96,6 +104,7 @@ def load_page(own: Path | None = None) -> tuple[Template, list[Part], Part]:
 def _content(report: Report) -> dict[str, Any]:
     """What the template shows of a report, chosen and in words."""
     comparison = words.comparable(report)
+    second = comparison.second_look if comparison is not None else None
     told = words.headline(report, "base", name=_quoted, prose=visible)
     text = told.text if report.comparison is not None else wording.headline(report, _quoted, visible)
     word = _TITLES[report.verdict]
@@ -115,6 +124,7 @@ def _content(report: Report) -> dict[str, Any]:
         "bars": _bars(report),
         "comparison": comparison,
         "not_compared": visible(report.comparison.text) if report.comparison and comparison is None else "",
+        "decided": words.decided(comparison) if comparison else [],
         "hidden": words.hidden(comparison) if comparison else "",
         "tested": words.tested(comparison) if comparison else "",
         "changes": _changes(report),
@@ -126,6 +136,8 @@ def _content(report: Report) -> dict[str, Any]:
         "look_titles": looks_text.TITLES,
         "rerun": _rerun(report),
         "rerun_titles": RERUN_TITLES,
+        "looked_twice": second,
+        "not_rerun": [cut(visible(case), 200) for case in second.not_rerun[:MAX_LISTED]] if second else [],
         "origin": _origin(report),
         "settings": [
             (name, visible(fmt.setting(setting.value)), setting.source) for name, setting in report.settings.items()
@@ -228,25 +240,21 @@ def _lists(report: Report) -> list[tuple[str, list[str], int]]:
 
 def _rerun(report: Report) -> list[list[str]]:
     """The cases that a second look ran again, both looks side by side; a row in the order of `RERUN_TITLES`."""
-    looks = report.comparison.second_look if report.comparison is not None else None
-    if looks is None:
+    comparison = report.comparison
+    looks = comparison.second_look if comparison is not None else None
+    if comparison is None or looks is None:
         return []
-    return [
-        [
-            cut(visible(case.id), 200),
-            "worse" if case.direction == "down" else "better",
-            f"{_counts(case.first_base)} → {_counts(case.first_head)}",
-            f"{_counts(case.fresh_base)} → {_counts(case.fresh_head)}",
-            fmt.points(case.delta, 0),
-            fmt.p_value(case.p2),
-            case.outcome,
-        ]
-        for case in looks.suspects[:MAX_LISTED]
+    suspects = second_look_text.rows(looks, lambda case: cut(visible(case), 200))
+    shown = [
+        [row[0], "looking worse" if case.direction == "down" else "looking better", *row[1:]]
+        for case, row in zip(looks.suspects, suspects, strict=True)
     ]
-
-
-def _counts(look: LookCounts) -> str:
-    return f"{look.passed}/{look.verdicts}" if look.verdicts else "no verdict"
+    again, first = second_look_text.run_again(looks), {case.id: case for case in comparison.cases}
+    for case_id, fresh in again.items():
+        sides = first.get(case_id)
+        before = "" if sides is None else f"{words.counts(sides.base)} → {words.counts(sides.head)}"
+        shown.append([cut(visible(case_id), 200), "the alarm", before, fresh, "", "", "", "counts for the suite"])
+    return shown[:MAX_LISTED]
 
 
 def _origin(report: Report) -> list[tuple[str, str]]:

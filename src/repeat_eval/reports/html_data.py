@@ -190,9 +190,10 @@ def page_data(report: Report, trials: Sequence[Trial] | None = None) -> PageData
 def _rate(value: object) -> str | None:
     """A setting as a rate; None where it is none: settings of a report file may be anything."""
     try:
-        return text if parse_threshold(text := str(value)) else None
+        parse_threshold(str(value))
     except ValueError:
         return None
+    return str(value).strip()
 
 
 def _count(value: object) -> int:

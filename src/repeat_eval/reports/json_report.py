@@ -11,10 +11,12 @@ import msgspec
 from repeat_eval.analysis.report import REPORT_SCHEMA, Report, to_json
 from repeat_eval.errors import Problem, UserError
 from repeat_eval.records.thresholds import parse_threshold
+from repeat_eval.records.trial import OUTCOME_LETTERS
 from repeat_eval.reports.files import write_atomic
 
 _FAMILY, _, _MAJOR = REPORT_SCHEMA.rpartition("/")
 MAX_PROBLEMS = 20
+_LETTERS = frozenset(OUTCOME_LETTERS.values())
 _AT_BYTE = re.compile(r"\(byte (\d+)\)")
 
 
@@ -77,10 +79,15 @@ def _impossible(report: Report) -> Iterator[str]:
         intervals.append((who, case.interval))
         if min(case.asked, case.passed, case.failed, case.errors, case.skipped, case.missing) < 0:
             yield f"{who} has a count below 0"
+        if not _LETTERS.issuperset(case.outcomes):
+            yield f"{who} has outcomes other than {', '.join(sorted(_LETTERS))}"
         try:
             parse_threshold(case.threshold)
         except ValueError as error:
             yield f"the threshold of {who}: {error}"
+    for compared in report.comparison.cases if report.comparison is not None else ():
+        if not _LETTERS.issuperset(compared.base.outcomes + compared.head.outcomes):
+            yield f"case {compared.id[:60]!r} of the comparison has outcomes other than {', '.join(sorted(_LETTERS))}"
     for who, interval in intervals:
         if interval is not None and not 0 <= interval[0] <= interval[1] <= 1:
             yield f"the interval of {who} is none of a rate: {interval[0]!r} to {interval[1]!r}"

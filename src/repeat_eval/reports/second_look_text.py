@@ -46,6 +46,12 @@ def both(case: ReRunCase) -> str:
     return f"{first(case)}, re-run {counts(case.fresh_base)} → {counts(case.fresh_head)}{p}"
 
 
+def run_again(looks: SecondLook) -> dict[str, str]:
+    """After an alarm the fresh trials of the other cases, by case: `7/7 → 5/7`; together they are the suite's."""
+    suspects = {case.id for case in looks.suspects}
+    return {row.id: f"{_of(row.base)} → {_of(row.head)}" for row in looks.whole if row.id not in suspects}
+
+
 def sides(looks: SecondLook, first_span: str) -> str:
     """How many trials both looks take: `3 trials a side, 20 fresh ones on suspicion`."""
     word = "trial" if first_span == "1" else "trials"
@@ -147,9 +153,15 @@ def blamed_together(looks: SecondLook) -> list[ReRunCase]:
 
 
 def not_confirmed(looks: SecondLook) -> list[ReRunCase]:
-    """The suspects whose re-run does not confirm them, and those without enough fresh verdicts."""
+    """The suspects whose re-run does not confirm them."""
     together = blamed_together(looks)
-    return [case for case in looks.suspects if case.outcome != "confirmed" and case not in together]
+    return [case for case in looks.suspects if case.outcome == "not confirmed" and case not in together]
+
+
+def unanswered(looks: SecondLook) -> list[ReRunCase]:
+    """The suspects without enough fresh verdicts: neither confirmed nor cleared."""
+    together = blamed_together(looks)
+    return [case for case in looks.suspects if case.outcome == "incomplete" and case not in together]
 
 
 def rate_difference(found: LookDifference) -> str:
@@ -192,6 +204,10 @@ def _lacking(case: ReRunCase) -> str:
     parts = [fmt.count(errors, "error")] if errors else []
     parts += [f"{missing:,} missing"] if missing else []
     return "".join(f", {part}" for part in parts)
+
+
+def _of(count: tuple[int, int]) -> str:
+    return f"{count[0]}/{count[1]}" if count[1] else "no verdict"
 
 
 def _points(fell: LookDifference) -> str:

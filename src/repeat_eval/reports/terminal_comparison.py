@@ -40,11 +40,13 @@ def changed_rows(comparison: Comparison, *, all_cases: bool = False) -> tuple[li
         if case.delta or case.change != "unchanged" or case.second_look is not None
     ]
     shown = cases if all_cases else cases[:MAX_ROWS]
-    suspects = {} if comparison.second_look is None else {case.id: case for case in comparison.second_look.suspects}
-    return [_row(case, suspects.get(case.id)) for case in shown], len(cases) - len(shown)
+    looks = comparison.second_look
+    suspects = {} if looks is None else {case.id: case for case in looks.suspects}
+    again = {} if looks is None else twice.run_again(looks)
+    return [_row(case, suspects.get(case.id), again.get(case.id)) for case in shown], len(cases) - len(shown)
 
 
-def _row(case: CaseComparison, suspect: ReRunCase | None) -> Row:
+def _row(case: CaseComparison, suspect: ReRunCase | None, again: str | None) -> Row:
     style = _STYLES.get(case.change, "yellow" if case.watch else "")
     if suspect is not None:
         mark = {"strong": " ✦✦", "significant": " ✦"}.get(twice.level_of(suspect.adjusted), "")
@@ -69,7 +71,7 @@ def _row(case: CaseComparison, suspect: ReRunCase | None) -> Row:
         fmt.points(case.delta, 0).removesuffix(" points").removesuffix(" point"),
         fmt.points_interval(case.interval, 0),
         fmt.p_value(case.p) + mark,
-        words.happened(case, "base") or "may be luck",
+        (words.happened(case, "base") or "may be luck") + (f"; re-run {again}" if again is not None else ""),
     )
     return Row(cells, style)
 
@@ -107,11 +109,8 @@ def summary_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
                 yield f"{label}  {show(figures[0])} → {show(figures[1])}{ratio}", ""
     if (looks := comparison.second_look) is None:
         yield f"Statistical significance: {words.significance(comparison.p, comparison.level)}", ""
-    elif looks.suspects or looks.down.alarm:
-        two_sided = min(1.0, 2.0 * looks.down.p)
-        one = sum(case.direction == "down" for case in looks.suspects) == 1
-        whose = "all cases" if looks.down.alarm else "the re-run case" if one else "the re-run cases together"
-        yield f"Over both looks, {whose}: {words.significance(two_sided, twice.level_of(looks.down.p))}", ""
+    elif over := words.over_both_looks(looks):
+        yield over, ""
     yield f"Verdict: {words.verdict_words(comparison)}", _VERDICT_STYLES.get(comparison.verdict, "bold")
 
 

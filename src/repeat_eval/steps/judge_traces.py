@@ -15,7 +15,7 @@ from repeat_eval.errors import Problem, UserError
 from repeat_eval.execution.fixed_outputs import FixedOutput
 from repeat_eval.records.fingerprints import trial_seed
 from repeat_eval.records.journal import looks_like_run_file, read_run
-from repeat_eval.records.trial import Trial, sha256_of
+from repeat_eval.records.trial import Trial, clean, sha256_of
 from repeat_eval.steps.request import Request
 from repeat_eval.suite.checks.base import Answer
 from repeat_eval.suite.fields import found
@@ -94,7 +94,7 @@ def labels_of(rows: Iterator[tuple[int, dict[str, Any]]], name: str | None = Non
     labels: dict[tuple[str, str | None], bool] = {}
     problems: list[Problem] = []
     for line, row in rows:
-        trace, check, label = row.get("trace"), row.get("check") or None, row.get("label")
+        trace, check, label = _encodable(row.get("trace")), row.get("check") or None, row.get("label")
         value = label if isinstance(label, bool) else _LABELS.get(str(label).strip().lower())
         if not isinstance(trace, str) or not trace:
             problems.append(Problem(f"`trace` must be the id of a trace; found {found(trace)}", name, line))
@@ -178,7 +178,7 @@ def _from_rows(rows: Iterator[tuple[int, dict[str, Any]]], spec: SuiteSpec, name
     outputs: dict[str, FixedOutput] = {}
     for line, row in rows:
         try:
-            one = _from_row(row, cases, only)
+            one = _from_row(_encodable(row), cases, only)
         except ValueError as error:
             problems.append(Problem(str(error), name, line))
             continue
@@ -190,6 +190,26 @@ def _from_rows(rows: Iterator[tuple[int, dict[str, Any]]], spec: SuiteSpec, name
         more = [Problem(f"and {rest} more problems", name)] if rest > 0 else []
         raise UserError([*problems[:MAX_PROBLEMS], *more])
     return Traces(tuple(outputs.values()))
+
+
+def _encodable(value: Any) -> Any:
+    """The value with lone surrogates, which JSON can write and no file of ours can hold, replaced in all its texts.
+
+    Raises:
+        ValueError: it is nested too deeply.
+    """
+    try:
+        return _replaced(value)
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+
+
+def _replaced(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {_replaced(key): _replaced(inner) for key, inner in value.items()}
+    return [_replaced(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _from_row(row: dict[str, Any], cases: Mapping[str, CaseSpec], only: CaseSpec | None) -> FixedOutput:

@@ -38,7 +38,7 @@ const Cases = (() => {
     html("div", { class: "c-forest", role: "cell" }, Charts.forest(one)),
     html("div", { class: "c-dots", role: "cell" }, Charts.strip(one)),
     Model.data.compared ? html("div", { class: "c-delta", role: "cell" }, one.vs && typeof one.vs.delta === "number"
-      ? [html("span", { class: one.fell ? "worse" : one.rose ? "better" : "" }, Words.points(one.vs.delta, 0)), html("small", {}, one.vs.p === undefined || one.vs.p === null ? "" : `p ${Words.pValue(one.vs.p)}`)]
+      ? [html("span", { class: one.fell ? "worse" : one.rose ? "better" : "" }, Words.points(one.vs.delta, 0)), html("small", {}, one.vs.p === undefined || one.vs.p === null ? "" : `${one.vs.rerun ? "re-run, " : ""}p ${Words.pValue(one.vs.p)}`)]
       : html("span", { class: "fine" }, "–")) : null);
   }
 

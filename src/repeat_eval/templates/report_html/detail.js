@@ -71,7 +71,7 @@ const Detail = (() => {
     const hats = counts.verdicts > 1 ? [2, 3, 5].map((k) => [k, Model.passHat(one, k)]).filter(([, value]) => value !== null) : [];
     const own = (letter, what) => (one.own.includes(letter) ? ` (the case's own ${what})` : "");
     const delta = one.vs && typeof one.vs.delta === "number"
-      ? `${Words.points(one.vs.delta, 0)} (${Words.pointsInterval(one.vs.interval, 0)}), p ${Words.pValue(one.vs.p)}` : null;
+      ? `${Words.points(one.vs.delta, 0)} (${Words.pointsInterval(one.vs.interval, 0)}), p ${Words.pValue(one.vs.p)}${one.vs.rerun ? `, re-run ${Words.line(one.vs.rerun)}` : ""}` : null;
     return pairs([
       ["pass rate", rate(one.rate, counts, one.interval)],
       ["base", one.baseCounts ? rate(one.baseRate, one.baseCounts, one.baseInterval) : null],
