@@ -52,6 +52,13 @@ def run_again(looks: SecondLook) -> dict[str, str]:
     return {row.id: f"{_of(row.base)} → {_of(row.head)}" for row in looks.whole if row.id not in suspects}
 
 
+def moved_again(looks: SecondLook) -> frozenset[str]:
+    """The cases whose fresh trials of an alarm passed at another rate than base's, whatever their first look was."""
+    return frozenset(
+        row.id for row in looks.whole if row.base[0] * row.head[1] != row.head[0] * row.base[1] or not row.head[1]
+    )
+
+
 def sides(looks: SecondLook, first_span: str) -> str:
     """How many trials both looks take: `3 trials a side, 20 fresh ones on suspicion`."""
     word = "trial" if first_span == "1" else "trials"

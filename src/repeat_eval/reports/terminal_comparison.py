@@ -34,13 +34,14 @@ DROP_ORDER = ((4, 24), (3, 12))
 
 def changed_rows(comparison: Comparison, *, all_cases: bool = False) -> tuple[list[Row], int]:
     """The cases that differ between the sides, what broke first, and how many were left out."""
+    looks = comparison.second_look
+    moved = frozenset() if looks is None else twice.moved_again(looks)
     cases = [
         case
         for case in words.in_order(comparison)
-        if case.delta or case.change != "unchanged" or case.second_look is not None
+        if case.delta or case.change != "unchanged" or case.second_look is not None or case.id in moved
     ]
     shown = cases if all_cases else cases[:MAX_ROWS]
-    looks = comparison.second_look
     suspects = {} if looks is None else {case.id: case for case in looks.suspects}
     again = {} if looks is None else twice.run_again(looks)
     return [_row(case, suspects.get(case.id), again.get(case.id)) for case in shown], len(cases) - len(shown)

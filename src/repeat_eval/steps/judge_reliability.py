@@ -18,7 +18,6 @@ from repeat_eval.analysis.judge_drift import Baseline, baseline_of, drift_of
 from repeat_eval.analysis.vocabulary import SuiteVerdict
 from repeat_eval.errors import ExitCode, Incomplete, Problem, UserError
 from repeat_eval.execution.fixed_outputs import FixedOutput, Unit, judge_outputs
-from repeat_eval.execution.grading import REMOTE_KINDS
 from repeat_eval.execution.prepare import Workshop
 from repeat_eval.execution.stopping import Stop
 from repeat_eval.records.fingerprints import fingerprint
@@ -28,16 +27,15 @@ from repeat_eval.records.trial import Trial
 from repeat_eval.reports.files import write_atomic
 from repeat_eval.steps.files import make_output_folder
 from repeat_eval.steps.judge_baseline import read_baseline, write_baseline
+from repeat_eval.steps.judge_checks import evaluators, refuse_nothing
 from repeat_eval.steps.judge_traces import Labels, Traces, read_labels, read_traces, sample
 from repeat_eval.steps.recording import now, target_log
 from repeat_eval.steps.request import Request
 from repeat_eval.steps.sides import side_environ
-from repeat_eval.suite.checks.registry import BUILT_IN
-from repeat_eval.suite.judge_settings import model_name
 from repeat_eval.suite.load import load_suite
 from repeat_eval.suite.selection import select
 from repeat_eval.suite.settings import ResolvedSettings, resolve
-from repeat_eval.suite.spec import CaseSpec, ConfiguredCheck, SuiteSpec
+from repeat_eval.suite.spec import SuiteSpec
 from repeat_eval.targets.environment import Scrubber
 
 _T = TypeVar("_T")
@@ -125,8 +123,10 @@ def judge_reliability(wishes: JudgeWishes, request: Request, *, spec: SuiteSpec 
         spec = load_suite(request.suite)
     settings = resolve(("option", request.options), ("variable", request.variables), ("suite", spec.settings))
     chosen = select(spec.cases, request.cases, request.tags)
-    spec = msgspec.structs.replace(spec, cases=tuple(_evaluators(case, wishes, settings) for case in chosen))
-    _refuse_nothing(spec, wishes)
+    spec = msgspec.structs.replace(
+        spec, cases=tuple(evaluators(case, wishes.checks, wishes.models, settings) for case in chosen)
+    )
+    refuse_nothing(spec.cases, wishes.checks, wishes.raters)
     baseline, labels, traces = _read(wishes, spec, request)
     available = [output for output in traces.outputs if output.case.checks]
     if not available:
@@ -215,41 +215,6 @@ def write_reliability(report: EvaluatorReliability, out: Path) -> list[Path]:
     return [out / JSON_FILE, out / MARKDOWN_FILE]
 
 
-def can_vary(configured: ConfiguredCheck) -> bool:
-    """Whether a check may say different things about one output: it asks a model, or its code is the user's."""
-    return configured.check.kind in REMOTE_KINDS or configured.check.kind not in BUILT_IN
-
-
-def _evaluators(case: CaseSpec, wishes: JudgeWishes, settings: ResolvedSettings) -> CaseSpec:
-    """The case with the checks that are to be tested, each judge once for each model."""
-    checks = [
-        one
-        for one in case.checks
-        if can_vary(one) and (not wishes.checks or any(fnmatch.fnmatchcase(one.name, glob) for glob in wishes.checks))
-    ]
-    if wishes.models:
-        checks = [each for one in checks for each in _by_model(one, wishes.models, settings)]
-    return msgspec.structs.replace(case, checks=tuple(checks))
-
-
-def _by_model(configured: ConfiguredCheck, models: Sequence[str], settings: ResolvedSettings) -> list[ConfiguredCheck]:
-    if configured.check.kind != "judge":
-        return [configured]
-    if "model" in settings.judge("option", "variable"):
-        raise UserError("--model and --set judge.model both say who grades: give one of them")
-    written = configured.check.argument
-    options = {"rubric": written} if isinstance(written, str) else dict(written)
-    options.pop("judges", None)
-    made = []
-    for name in models:
-        try:
-            check = type(configured.check)({**options, "model": model_name(name)})
-        except ValueError as error:
-            raise UserError(f"--model {error}") from None
-        made.append(msgspec.structs.replace(configured, name=f"{configured.name} [{name}]", check=check))
-    return made
-
-
 def _read(wishes: JudgeWishes, spec: SuiteSpec, request: Request) -> tuple[Baseline | None, Labels | None, Traces]:
     """All files that were given. What is wrong with any of them is said at once, before a model is asked."""
     problems: list[Problem] = []
@@ -272,27 +237,6 @@ def _read(wishes: JudgeWishes, spec: SuiteSpec, request: Request) -> tuple[Basel
     if problems or traces is None:
         raise UserError(problems)
     return baseline, labels, traces
-
-
-def _refuse_nothing(spec: SuiteSpec, wishes: JudgeWishes) -> None:
-    if not spec.cases:
-        raise UserError("no case is selected")
-    names = list(dict.fromkeys(check.name for case in spec.cases for check in case.checks))
-    if names:
-        raters = [name for name in names if any(fnmatch.fnmatchcase(name, glob) for glob in wishes.raters)]
-        if wishes.raters and len(raters) < 2:
-            chosen = f"only {raters[0]!r}" if raters else "no check"
-            raise UserError(
-                f"--raters {' '.join(wishes.raters)} chooses {chosen}, and agreement needs two; tested are: "
-                f"{', '.join(names[:20])}"
-            )
-        return
-    if wishes.checks:
-        raise UserError(f"no check that can vary has a name like {' or '.join(wishes.checks)}")
-    raise UserError(
-        "no check of the suite can vary: `judge`, `similar`, `python` and checks of your own can, all others say the "
-        "same about the same output"
-    )
 
 
 def _run(
