@@ -50,6 +50,15 @@ def test_all_declared_outputs_are_written_as_texts_and_paths_are_relative_to_the
     assert (harmless.workspace / "repeat-eval-report/.gitignore").is_file()
 
 
+def test_ctrf_is_written_into_the_report_folder_where_it_is_asked_for(harmless) -> None:
+    folder = harmless.workspace / "repeat-eval-report"
+    assert harmless.run() == 0
+    assert not (folder / "ctrf.json").exists()
+    assert harmless.run(ctrf="true") == 0
+    tests = json.loads((folder / "ctrf.json").read_text())["results"]["tests"]
+    assert [test["name"] for test in tests] == ["greets", "thanks", "refunds"]
+
+
 def test_the_users_repository_is_not_touched(harmless) -> None:
     files = {path: path.read_bytes() for path in (harmless.workspace / ".git").rglob("*") if path.is_file()}
     harmless.run()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from repeat_eval.action.inputs import Inputs
 from repeat_eval.action.reasons import missing_secret
 from repeat_eval.suite.load import load_suite
 
@@ -24,7 +25,7 @@ def said(
     job: Any = SimpleNamespace(
         environ={"DESK_KEY": ""},
         context=SimpleNamespace(restricted="fork"),
-        inputs=SimpleNamespace(cassette_mode=mode, target=instead),
+        inputs=Inputs(cassette_mode=mode, target=instead),
     )
     return missing_secret(job, load_suite(path))
 

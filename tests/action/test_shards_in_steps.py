@@ -110,6 +110,7 @@ def test_settings_of_the_last_job_judge_the_trials(broken) -> None:
     [
         ({"shard": "5/4"}, "for instance 2/8; found '5/4'"),
         ({"shard": "1/4", "check": "true"}, "`check` does nothing with `shard`"),
+        ({"shard": "1/4", "ctrf": "true"}, "`ctrf` does nothing with `shard`"),
         ({"shard": "1/4", "base": "stored", "store": "read"}, "`base` is 'stored', and a shard judges nothing"),
         ({"shard": "1/4", "extra-looks": "1"}, "`extra-looks` does nothing with `shard`"),
         ({"shard": "1/4", "results": "a.xml"}, "`shard` does nothing with `results`"),

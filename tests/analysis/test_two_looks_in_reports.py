@@ -338,3 +338,64 @@ def test_after_two_looks_the_suspects_that_fresh_trials_nearly_confirm_are_watch
 def test_what_two_looks_do_not_suspect_is_not_watched() -> None:
     report = looked({**healthy(8), "weak": ("P" * 23, "PPF" + "P" * 20)})
     assert first_look(report, attempt=1, text="said", level=0.04).cases == ()
+
+
+def test_an_alarm_that_base_answers_with_errors_is_never_green() -> None:
+    fine = {f"fine {place}": (SOLID, "PPF" + "P" * 20) for place in range(3)}
+    dark = {f"dark {place}": ("PPP" + "E" * 20, "PPF" + "F" * 20) for place in range(5)}
+    report = looked({**fine, **dark})
+    assert looks_of(report).down.alarm
+    assert (report.verdict, report.exit_code) == ("incomplete", 3)
+    assert report.reasons[0].text == (
+        "the first look raised an alarm, and fewer than half of a side's fresh trials gave a verdict"
+    )
+
+
+LOW_AT_FIRST = {f"dips {place}": (SOLID, "PFF" + "P" * 20) for place in range(8)}
+
+
+def test_non_inferiority_is_not_missed_by_a_first_look_alone() -> None:
+    report = looked(LOW_AT_FIRST, SecondLookSettings(alarm=0.0), require="non-inferior", margin=3.0)
+    assert (report.verdict, blocking(report)) == ("incomplete", [])
+    assert report.reasons[0].text.endswith("in the first look, which blocks nothing alone")
+
+
+def test_after_an_alarm_the_suite_threshold_is_not_missed_by_the_first_look_alone() -> None:
+    report = looked(LOW_AT_FIRST, suite_threshold="0.9")
+    assert report.verdict == "pass"
+    assert [reason.text for reason in report.reasons] == [
+        "mean pass rate 33.3% is below the suite threshold 0.9, beyond noise; the fresh trials of all cases reach it"
+    ]
+    low = {f"dips {place}": (SOLID, "PFF" + letters(2, 7) + "P" * 13) for place in range(8)}
+    assert ("suite-threshold", None) in blocking(looked(low, suite_threshold="0.9"))
+
+
+def test_what_was_not_done_was_not_saved() -> None:
+    assert looks_of(looked(CUT)).calls.saved is None
+    assert looks_of(looked(CLEARED)).calls.saved
+
+
+def test_a_run_of_two_looks_that_is_judged_without_its_base_says_that_fresh_trials_are_left_out() -> None:
+    base, head = two_sides(BROKEN)
+    alone = analyse(head, Rules())
+    assert any(text.startswith("only the first look of this run is judged: its 20 fresh") for text in alone.warnings)
+    beside = analyse(head, Rules(), base=base, base_source="side-by-side")
+    assert not any("first look of this run" in text for text in beside.warnings)
+
+
+def test_sides_whose_first_looks_were_of_other_lengths_are_compared_by_their_first_looks() -> None:
+    longer = {**BROKEN, "longer": (SOLID, SOLID)}
+    base, _ = two_sides(longer)
+    _, head = two_sides(longer, own={"longer": 10})
+    comparison = analyse(head, Rules(), base=base, base_source="file").comparison
+    assert comparison is not None
+    assert comparison.second_look is None
+    assert comparison.common == 11
+
+
+def test_after_an_alarm_the_stability_is_not_missed_by_the_first_look_alone() -> None:
+    report = looked(LOW_AT_FIRST, min_stability="0.9")
+    assert report.verdict == "pass"
+    assert report.reasons[0].text.endswith("; the fresh trials of all cases reach it")
+    flaky = {f"dips {place}": (SOLID, "PFF" + letters(6, 7) + "P" * 13) for place in range(8)}
+    assert ("min-stability", None) in blocking(looked(flaky, min_stability="0.9"))

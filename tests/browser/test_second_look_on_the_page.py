@@ -31,4 +31,4 @@ def test_a_case_that_was_run_again_tells_its_fresh_trials(open_page: Opener, tmp
     assert "−50 points (−70 to −24), p <0.001, re-run 20/20 → 10/20" in page.locator("#detail .pairs").inner_text()
     card = page.locator(".card", has_text="Against base").first.inner_text()
     assert "first look, 95% CI" in card
-    assert "likely noise" not in card
+    assert "not significant" not in card

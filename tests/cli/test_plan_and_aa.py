@@ -232,3 +232,35 @@ def test_an_aa_without_any_verdict_is_exit_3(tmp_path: Path, capsys: pytest.Capt
 def test_help_shows_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = said(capsys, name, "--help")
     assert text.count(f"  repeat-eval {name} ") >= 4
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> str:
+    """Another tool's file in which each name stands six times."""
+    rows = "".join(f"{case},{passed}\n" for case in ("easy", "hard") for passed in ("true",) * 5 + ("false",))
+    (tmp_path / "results.csv").write_text("case,passed\n" + rows, encoding="utf-8")
+    return "results.csv"
+
+
+@pytest.mark.parametrize("start", [("plan",), ("aa", "--from")])
+def test_other_tools_files_are_read_as_for_reports(
+    start: tuple[str, ...], foreign: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "2 cases" in said(capsys, *start, foreign, "--format", "csv", "--duplicates", "repeats")
+    assert "'easy' has another row" in said(capsys, *start, foreign, "--duplicates", "error", code=3)
+    assert "results.csv cannot be read" in said(capsys, *start, foreign, "--format", "junit", code=3)
+
+
+@pytest.mark.parametrize("start", [("plan",), ("aa", "--from")])
+def test_what_reading_had_to_say_is_said(
+    start: tuple[str, ...], foreign: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "--scorer has no effect" in said(capsys, *start, foreign, "--scorer", "taste")
+
+
+@pytest.mark.parametrize(("start", "where"), [(("plan",), "without RUN"), (("aa", "suite.yaml"), "with SUITE")])
+@pytest.mark.parametrize("words", [("--format", "csv"), ("--duplicates", "repeats"), ("--scorer", "x")])
+def test_how_files_are_read_does_nothing_where_none_is_read(
+    start: tuple[str, ...], where: str, words: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert f"{words[0]} does nothing {where}" in said(capsys, *start, *words, code=2)

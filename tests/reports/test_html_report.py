@@ -25,6 +25,7 @@ from repeat_eval.records.trial import CheckResult, Judge, Tokens, ToolCall, Tria
 from repeat_eval.reports import html_data
 from repeat_eval.reports.html import render_html
 from repeat_eval.reports.html_data import page_data, page_trials
+from repeat_eval.statistics.second_look import SecondLookSettings
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -193,7 +194,30 @@ def test_cases_that_were_run_again_stand_there_with_both_looks() -> None:
     report = analyse(head, Rules(), base=base, base_source="side-by-side")
     words = " ".join(page(report, list(head.trials), list(base.trials)).words.split())
     assert "Second look: suspected cases were run again" in words
-    assert "escalates worse 3/3 → 1/3 20/20 → 9/20 −55 points <0.001 confirmed" in words
+    row = "escalates looking worse 3/3 → 1/3 20/20 (84–100%) → 9/20 (26–66%) −55 points (−74 to −29) 0.00004 0.00004"
+    assert f"{row} confirmed" in words
+    assert "By the counts of the first look; fresh trials of a second look stay out of it." in words
+    assert "−3.0 points first look, 95% CI" in words
+
+
+def test_after_an_alarm_the_page_shows_the_fresh_difference_large_and_every_case_that_was_run_again() -> None:
+    sides = {f"dips {place}": ("P" * 23, "PPF" + letters(5, 7) + "P" * 13) for place in range(8)}
+    base, head = two_sides(sides)
+    report = analyse(head, Rules(), base=base, base_source="side-by-side")
+    words = " ".join(page(report, list(head.trials), list(base.trials)).words.split())
+    assert "−28.6 points second look at all cases, 95% CI −41.5 to −16.6 First look: −33.3 points" in words
+    assert "Second look: all cases were run again" in words
+    assert "dips 7 the alarm 3/3 → 2/3 7/7 → 5/7 counts for the suite" in words
+
+
+def test_a_second_look_with_nothing_to_do_and_what_it_had_no_room_for_are_said_on_the_page() -> None:
+    base, head = two_sides(healthy(8))
+    quiet = " ".join(page(analyse(head, Rules(), base=base, base_source="side-by-side")).words.split())
+    assert "Second look: nothing was run again" in quiet
+    low = {f"low {place}": ("P" * 23, "PFF" + "P" * 20) for place in range(4)}
+    base, head = two_sides({**low, **healthy(20)}, SecondLookSettings(alarm=0.0))
+    full = " ".join(page(analyse(head, Rules(), base=base, base_source="side-by-side")).words.split())
+    assert "Suspected, and not run again since others were suspected more: low 3." in full
 
 
 def test_after_a_second_look_no_first_look_s_luck_stands_beside_the_verdict() -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
-import shutil
-import subprocess
 from functools import cache
-from importlib.resources import files
-from typing import Any
 
-import pytest
+from page_scripts import in_node, needs_node
 
 from repeat_eval.analysis.case_verdicts import Counts, judge
 from repeat_eval.records.thresholds import parse_threshold
@@ -21,30 +16,10 @@ from repeat_eval.statistics.planner import minimal_detectable_difference, within
 from repeat_eval.statistics.repeats import pass_hat_k
 from repeat_eval.statistics.suite_rates import rerun_interval
 
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="the page's statistics need Node to be tried")
+pytestmark = needs_node
 
 THRESHOLDS = ("0", "0.5", "0.667", ".8", "0.80", "0.9", "0.95", "0.99", "1", "1.0", "8e-1", "0.123456789012")
 GATES = ("wilson", "strict", "none")
-
-RUN = """
-const s = require(process.argv[1]);
-const asked = JSON.parse(require("fs").readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify(asked.map(([name, ...given]) => s[name](...given))));
-"""
-
-
-def in_node(calls: list[list[Any]]) -> list[Any]:
-    script = files("repeat_eval") / "templates" / "report_html" / "statistics.js"
-    done = subprocess.run(
-        ["node", "-e", RUN, str(script)],
-        input=json.dumps(calls),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    answers: list[Any] = json.loads(done.stdout)
-    return answers
 
 
 @cache
@@ -62,7 +37,7 @@ def close(one: float | None, other: float | None) -> bool:
 
 
 def test_the_wilson_interval_is_the_program_s() -> None:
-    answers = in_node([["wilson", passes, verdicts] for passes, verdicts in counts()])
+    answers = in_node("statistics.js", [["wilson", passes, verdicts] for passes, verdicts in counts()])
     for (passes, verdicts), found in zip(counts(), answers, strict=True):
         assert all(map(close, found, wilson_interval(passes, verdicts))), (passes, verdicts)
 
@@ -81,7 +56,7 @@ def test_the_verdict_of_a_case_is_the_program_s_with_errors_gaps_and_skips_too()
         for more in ({}, {"skipped": 3}, {"errors": 2}, {"skipped": 1, "missing": 1})
         for gate in GATES
     ]
-    answers = in_node([["caseVerdict", *one] for one in asked])
+    answers = in_node("statistics.js", [["caseVerdict", *one] for one in asked])
     for (case, threshold, gate), found in zip(asked, answers, strict=True):
         assert found == judge(Counts(**case), threshold, gate)[0], (case, threshold, gate)
     assert {"pass", "within-noise", "fail", "incomplete", "skipped"} == set(answers)
@@ -89,14 +64,14 @@ def test_the_verdict_of_a_case_is_the_program_s_with_errors_gaps_and_skips_too()
 
 def test_the_passes_that_a_case_needs_are_the_program_s() -> None:
     asked = [(n, threshold, gate) for n in (1, 2, 3, 5, 10, 20, 100) for threshold in THRESHOLDS for gate in GATES]
-    answers = in_node([["minPasses", *one] for one in asked])
+    answers = in_node("statistics.js", [["minPasses", *one] for one in asked])
     for (n, threshold, gate), found in zip(asked, answers, strict=True):
         assert found == gate_min_passes(n, parse_threshold(threshold), gate), (n, threshold, gate)
 
 
 def test_pass_hat_k_is_the_program_s_and_null_above_n() -> None:
     asked = [(passes, verdicts, k) for passes, verdicts in counts() for k in (1, 2, 3, 5)]
-    answers = in_node([["passHatK", *one] for one in asked])
+    answers = in_node("statistics.js", [["passHatK", *one] for one in asked])
     assert all(close(found, pass_hat_k(*one)) for one, found in zip(asked, answers, strict=True))
     assert None in answers
 
@@ -105,14 +80,14 @@ def test_the_suite_s_rate_interval_and_detectable_difference_are_the_program_s()
     draw = random.Random(22)
     suites = [draw.choices(counts(), k=draw.choice((1, 2, 8, 24, 200))) for _ in range(60)]
     suites.append([(10, 10)] * 5)
-    rates = in_node([["rerunInterval", suite] for suite in suites])
+    rates = in_node("statistics.js", [["rerunInterval", suite] for suite in suites])
     for suite, found in zip(suites, rates, strict=True):
         wanted = rerun_interval(suite)
         assert close(found["rate"], wanted.rate)
         assert close(found["low"], wanted.low)
         assert close(found["high"], wanted.high)
     for repeats in (3, 10, 50):
-        answers = in_node([["detectableDifference", suite, repeats] for suite in suites])
+        answers = in_node("statistics.js", [["detectableDifference", suite, repeats] for suite in suites])
         for suite, found in zip(suites, answers, strict=True):
             variance = within_case_variance(suite)
             wanted = None if variance is None else minimal_detectable_difference(len(suite), repeats, repeats, variance)
@@ -121,8 +96,8 @@ def test_the_suite_s_rate_interval_and_detectable_difference_are_the_program_s()
 
 def test_at_the_repeats_that_were_run_the_interval_foreseen_is_the_interval_seen() -> None:
     suite = [(10, 10), (7, 10), (9, 10), (0, 10), (4, 10)]
-    seen, foreseen = in_node([["rerunInterval", suite], ["rerunIntervalAt", suite, 10]])
+    seen, foreseen = in_node("statistics.js", [["rerunInterval", suite], ["rerunIntervalAt", suite, 10]])
     assert close(seen["low"], foreseen["low"])
     assert close(seen["high"], foreseen["high"])
-    (interval,) = in_node([["intervalAt", 7, 10, 10]])
+    (interval,) = in_node("statistics.js", [["intervalAt", 7, 10, 10]])
     assert all(map(close, interval, wilson_interval(7, 10)))

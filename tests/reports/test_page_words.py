@@ -3,39 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
-import shutil
-import subprocess
-from importlib.resources import files
-from typing import Any
 
-import pytest
+from page_scripts import in_node, needs_node
 
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports.escape import visible
 
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="the page's words need Node to be tried")
-
-RUN = """
-const words = require(process.argv[1]);
-const asked = JSON.parse(require("fs").readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify(asked.map(([name, ...given]) => words[name](...given))));
-"""
-
-
-def in_node(calls: list[list[Any]]) -> list[Any]:
-    script = files("repeat_eval") / "templates" / "report_html" / "words.js"
-    done = subprocess.run(
-        ["node", "-e", RUN, str(script)],
-        input=json.dumps(calls),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    answers: list[Any] = json.loads(done.stdout)
-    return answers
+pytestmark = needs_node
 
 
 def rates() -> list[float]:
@@ -51,7 +26,7 @@ def test_rates_and_intervals_read_alike() -> None:
     calls += [["interval", pair] for pair in pairs] + [["percent", None], ["interval", None]]
     wanted = [fmt.percent(rate) for rate in given] + [fmt.percent1(rate) for rate in given]
     wanted += [fmt.interval((low, high)) for low, high in pairs] + ["-", "-"]
-    assert in_node(calls) == wanted
+    assert in_node("words.js", calls) == wanted
 
 
 def test_differences_read_alike() -> None:
@@ -60,25 +35,25 @@ def test_differences_read_alike() -> None:
     calls += [["pointsInterval", [low, high], 0] for low, high in itertools.pairwise(given)]
     wanted = [fmt.points(value, decimals) for value in given for decimals in (0, 1)]
     wanted += [fmt.points_interval((low, high), 0) for low, high in itertools.pairwise(given)]
-    assert in_node(calls) == wanted
+    assert in_node("words.js", calls) == wanted
 
 
 def test_p_values_read_alike() -> None:
     given = [*rates(), 0.05, 0.0499, 0.04999, 0.01, 0.00999, 0.1, 0.0996, 0.001, 0.00099]
-    assert in_node([["pValue", p] for p in given]) == [fmt.p_value(p) for p in given]
+    assert in_node("words.js", [["pValue", p] for p in given]) == [fmt.p_value(p) for p in given]
 
 
 def test_times_and_money_read_alike() -> None:
     draw = random.Random(6)
     given = [0.0, 0.0005, 0.0125, 0.9994, 0.9996, 59.94, 59.96, 3599.4, 3600.0, 7300.0, 1e6, 0.00994, 0.0099, 999.996]
     given += [10 ** draw.uniform(-5, 5) for _ in range(300)]
-    assert in_node([["duration", value] for value in given]) == [fmt.duration(value) for value in given]
-    assert in_node([["money", value] for value in given]) == [fmt.money(value) for value in given]
+    assert in_node("words.js", [["duration", value] for value in given]) == [fmt.duration(value) for value in given]
+    assert in_node("words.js", [["money", value] for value in given]) == [fmt.money(value) for value in given]
 
 
 def test_what_hides_or_reorders_text_is_taken_out_of_a_line() -> None:
     given = ["a\u202eb", "\x1b[31mred\x1b[0m", "  two\n lines\t", "zero\u200bwidth\ufeff", "\U000e0041tag", "plain"]
-    assert in_node([["line", text] for text in given]) == [visible(text) for text in given]
+    assert in_node("words.js", [["line", text] for text in given]) == [visible(text) for text in given]
 
 
 def test_sequences_of_terminals_leave_no_tails() -> None:
@@ -92,4 +67,4 @@ def test_sequences_of_terminals_leave_no_tails() -> None:
         "\x1b(Bplain \x1b",
         "a\x1b]x\ny\x07b",
     ]
-    assert in_node([["line", text] for text in given]) == [visible(text) for text in given]
+    assert in_node("words.js", [["line", text] for text in given]) == [visible(text) for text in given]

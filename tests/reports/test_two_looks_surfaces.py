@@ -245,4 +245,31 @@ def test_names_from_outside_stay_harmless_in_all_parts_of_two_looks(name: str) -
     for suspect in ("PFF" + letters(9, 20), "PFF" + "P" * 20):
         text = render_comment(looked({hostile: (SOLID, suspect), **healthy(9)}))
         assert "<!--" not in text
-        assert "<script" not in re.sub(r"`+[^`]*`+", "", text)
+        # A code span ends with as many backticks as it begins with.
+        assert "<script" not in re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
+
+
+def test_a_cut_second_look_is_called_no_verdict_and_clears_nobody() -> None:
+    report = cut_short()
+    text = visible(render_comment(report))
+    assert "**Re-run, too few verdicts to say:** `escalates` first 3/3 → 1/3, re-run 20/20 → 4/4, p 0.50." in text
+    assert "not confirmed" not in text
+    terminal = printed(report)
+    assert "Verdict: NO VERDICT — the second look is not whole" in terminal
+    assert "likely noise" not in terminal
+    assert "trials_saved" not in write_junit(report).decode()
+    assert 'name="repeat-eval.comparison" value="incomplete"' in write_junit(report).decode()
+    assert outputs_of(report, report_dir="out", exit_code=3, attempt=1)["comparison"] == "incomplete"
+
+
+def test_after_an_alarm_the_fresh_counts_of_every_case_are_listed() -> None:
+    report = looked({**ALARM, "holds": (SOLID, "PPP" + letters(4, 7) + "P" * 13)})
+    lines = printed(report).splitlines()
+    assert any(line.startswith("case 7") and "re-run 7/7 → 5/7" in line for line in lines)
+    assert any(line.startswith("holds") and "re-run 7/7 → 4/7" in line for line in lines)
+    assert "re-run 7/7 → 5/7" in render_comment(report).replace("\u2011", "-").replace("\u00a0", " ")
+
+
+def test_suspects_that_are_cleared_while_the_suite_is_red_are_cleared_by_themselves_only() -> None:
+    assert "**Re-run, not confirmed by itself:** `case 0`" in visible(render_comment(looked(ALARM)))
+    assert "**Re-run, not confirmed:** `escalates`" in visible(render_comment(looked(CLEARED)))

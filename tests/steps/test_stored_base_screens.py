@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import looking_twice
 import msgspec
 import pytest
+from looking_twice import CASES, Asked, Told, broken, looked, once, suite
 
-from repeat_eval import Case, Suite
-from repeat_eval.analysis.report import Report
-from repeat_eval.analysis.second_look_model import SecondLook
+from repeat_eval import Suite
 from repeat_eval.errors import UserError
-from repeat_eval.execution.progress import Lines
 from repeat_eval.records.journal import read_run
 from repeat_eval.records.run import Run, RunFooter
 from repeat_eval.records.trial import Trial
@@ -28,56 +24,7 @@ from repeat_eval.steps.screening import STORED_FILE
 from repeat_eval.suite.settings import settings_of
 from repeat_eval.targets.function_target import FunctionTarget
 
-CASES = tuple(f"case {number}" for number in range(1, 9))
 COMMIT = "a" * 40
-Answer = Callable[[str, int], str]
-
-
-class Asked:
-    """A target that keeps book of every call."""
-
-    def __init__(self, answer: Answer = lambda case, repetition: "yes") -> None:
-        self.calls: list[tuple[str, int]] = []
-        self._answer = answer
-        self._lock = threading.Lock()
-
-    def __call__(self, value: Any, context: Any) -> Any:
-        with self._lock:
-            self.calls.append((context.case, context.repetition))
-        return self._answer(context.case, context.repetition)
-
-    def by_case(self) -> dict[str, int]:
-        return dict(Counter(case for case, _ in self.calls))
-
-
-class Told(Lines):
-    """What is said, in a list."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def start(self, total: int, done: int, unit: str = "trials") -> None:
-        self.lines.append(f"start {total} {unit}, {done} done")
-
-    def step(self, *, failed: bool = False, error: bool = False, cost: float | None = None) -> None:
-        pass
-
-    def stop(self) -> None:
-        pass
-
-
-def broken(case: str, since: int = 1) -> Answer:
-    return lambda asked, repetition: "no" if asked == case and repetition >= since else "yes"
-
-
-def once(case: str) -> Answer:
-    return lambda asked, repetition: "no" if (asked, repetition) == (case, 1) else "yes"
-
-
-def suite(cases: tuple[str, ...] = CASES, checks: Mapping[str, str] | None = None, **settings: Any) -> Suite:
-    told = checks or {}
-    made = [Case(id=case, input=case, expect=[{"contains": told.get(case, "yes")}]) for case in cases]
-    return Suite("looks", made, settings)
 
 
 def stored(passed: int = 20, of: int = 20, own: Suite | None = None, **other: int) -> Run:
@@ -96,40 +43,8 @@ def stored(passed: int = 20, of: int = 20, own: Suite | None = None, **other: in
     return Run(header=header, trials=tuple(trials), footer=RunFooter(complete=True, trials=len(trials)))
 
 
-def run(
-    head: Asked,
-    base: Asked | None,
-    kept: Run | None,
-    *,
-    of: Suite | None = None,
-    told: Told | None = None,
-    ready: Callable[[], None] | None = None,
-    out: Path | None = None,
-    resume: bool = False,
-    **options: Any,
-) -> Finished:
-    told = told or Told()
-    request = Request(
-        options=settings_of(options),
-        base_run=kept,
-        ready_base=ready,
-        progress=told,
-        say=told.lines.append,
-        out=out,
-        resume=resume,
-    )
-    return run_suite(
-        request,
-        spec=(of or suite())._spec(),
-        function=FunctionTarget(head, workers=4),
-        base_function=None if base is None else FunctionTarget(base, workers=4),
-    )
-
-
-def looked(report: Report) -> SecondLook:
-    assert report.comparison is not None
-    assert report.comparison.second_look is not None
-    return report.comparison.second_look
+def run(head: Asked, base: Asked | None, kept: Run | None, **more: Any) -> Finished:
+    return looking_twice.run(head, base, kept=kept, **more)
 
 
 def test_base_is_neither_made_ready_nor_asked_where_nothing_is_suspected() -> None:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import looking_twice
 import msgspec
 import pytest
+from looking_twice import CASES, Asked, Told, broken, looked, once, suite
 
 from repeat_eval import Case, Suite
-from repeat_eval.analysis.report import Report
-from repeat_eval.analysis.second_look_model import SecondLook
 from repeat_eval.cassettes.store import Store
 from repeat_eval.errors import UserError
-from repeat_eval.execution.progress import Lines
 from repeat_eval.execution.stopping import Stop
 from repeat_eval.records.journal import read_run
 from repeat_eval.records.run import CasePlan, Run, RunHeader
@@ -32,92 +30,10 @@ from repeat_eval.steps.second_look import after_first_look, why_fixed
 from repeat_eval.suite.settings import resolve, settings_of
 from repeat_eval.targets.function_target import FunctionTarget
 
-CASES = tuple(f"case {number}" for number in range(1, 9))
 
-
-class Asked:
-    """A target that keeps book of every call, and answers by case and repetition."""
-
-    def __init__(self, answer: Callable[[str, int], Any] = lambda case, repetition: "yes") -> None:
-        self.calls: list[tuple[str, int]] = []
-        self.repeats: dict[tuple[str, int], int] = {}
-        self.seeds: dict[tuple[str, int], int] = {}
-        self._answer = answer
-        self._lock = threading.Lock()
-
-    def __call__(self, value: Any, context: Any) -> Any:
-        key = (context.case, context.repetition)
-        with self._lock:
-            self.calls.append(key)
-            self.repeats[key], self.seeds[key] = context.repeats, context.seed
-        return self._answer(*key)
-
-    def by_case(self) -> Counter[str]:
-        return Counter(case for case, _ in self.calls)
-
-
-class Told(Lines):
-    """Progress and what is said, in one list."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def start(self, total: int, done: int, unit: str = "trials") -> None:
-        self.lines.append(f"start {total} {unit}, {done} done")
-
-    def step(self, *, failed: bool = False, error: bool = False, cost: float | None = None) -> None:
-        pass
-
-    def stop(self) -> None:
-        pass
-
-
-def broken(*cases: str, since: int = 1) -> Callable[[str, int], Any]:
-    return lambda case, repetition: "no" if case in cases and repetition >= since else "yes"
-
-
-def once(case: str) -> Callable[[str, int], Any]:
-    """A case that fails its first trial, and none afterwards."""
-    return lambda asked, repetition: "no" if asked == case and repetition == 1 else "yes"
-
-
-def suite(cases: tuple[str, ...] = CASES, own: Mapping[str, int] | None = None, **settings: Any) -> Suite:
-    """A suite of these cases, some with repeats of their own."""
-    told = own or {}
-    made = [Case(id=case, input=case, expect=[{"contains": "yes"}], repeats=told.get(case)) for case in cases]
-    return Suite("looks", made, settings)
-
-
-def run(
-    head: Asked,
-    base: Asked | None = None,
-    *,
-    of: Suite | None = None,
-    out: Path | None = None,
-    told: Told | None = None,
-    resume: bool = False,
-    **options: Any,
-) -> Finished:
-    told = told or Told()
-    request = Request(
-        options=settings_of(options),
-        out=out,
-        resume=resume,
-        progress=told,
-        say=told.lines.append,
-    )
-    return run_suite(
-        request,
-        spec=(of or suite())._spec(),
-        function=FunctionTarget(head, workers=4),
-        base_function=FunctionTarget(base or Asked(), workers=4),
-    )
-
-
-def looked(report: Report) -> SecondLook:
-    assert report.comparison is not None
-    assert report.comparison.second_look is not None
-    return report.comparison.second_look
+def run(head: Asked, base: Asked | None = None, **more: Any) -> Finished:
+    """Run head beside base; a base that nobody names passes everything."""
+    return looking_twice.run(head, base or Asked(), **more)
 
 
 def looks_of(found: Run) -> TwoLooks:
@@ -287,6 +203,27 @@ def test_where_two_looks_are_asked_for_a_cases_own_repeats_are_its_first_look() 
     finished = run(head, of=suite(own={"case 1": 6}, second_look={"alarm": 0}))
     assert dict(head.by_case()) == {case: 26 if case == "case 1" else 3 for case in CASES}
     assert looked(finished.report).confirmed[0].first_head.verdicts == 6
+
+
+def test_a_case_that_any_miss_fails_keeps_its_fixed_repeats_as_a_first_look() -> None:
+    made = [
+        Case(id=case, input=case, expect=[{"contains": "yes"}], threshold="1.0" if case == CASES[0] else None)
+        for case in CASES
+    ]
+    head, told = Asked(), Told()
+    finished = run(head, of=Suite("looks", made), told=told)
+    assert head.by_case()[CASES[0]] == 10
+    assert {head.by_case()[case] for case in CASES[1:]} == {3}
+    assert looked(finished.report).calls.trials == 2 * len(head.calls)
+    assert "3 to 10 a side of a case" in told.lines[0]
+
+
+def test_where_any_miss_fails_every_case_repeats_are_fixed_unless_looks_are_asked_for() -> None:
+    head = Asked()
+    run(head, of=suite(threshold="1.0"))
+    assert set(head.by_case().values()) == {10}
+    finished = run(Asked(), of=suite(threshold="1.0"), second_look="3+20")
+    assert looked(finished.report).calls.first == 160
 
 
 def test_five_cases_keep_fixed_repeats_and_whoever_asked_for_two_looks_is_told() -> None:

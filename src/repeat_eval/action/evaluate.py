@@ -188,6 +188,7 @@ def _request(job: Job, spec: SuiteSpec | None, out: Path) -> Request:
         # History, badge and stored bases are made of these runs: three trials a case would be too few for them.
         added |= {"second_look": "off"} if spec is not None and spec.settings.second_look is None else {}
     return Request(
+        looks_alone=not (job.context.on_default_branch and options.second_look is None),
         grace=GRACE_SECONDS,
         suite=None if inputs.suite is None else Path(inputs.suite),
         command=inputs.command,
@@ -204,6 +205,7 @@ def _request(job: Job, spec: SuiteSpec | None, out: Path) -> Request:
         fresh=True,
         name=inputs.name,
         badge=inputs.badge,
+        ctrf=inputs.ctrf,
         duplicates=inputs.duplicates,
         format=inputs.format,
         scorer=inputs.scorer,

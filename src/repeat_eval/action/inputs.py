@@ -39,6 +39,7 @@ _OF_MERGING = frozenset(
         "store",
         "store_branch",
         "badge",
+        "ctrf",
         "summary",
         "key",
         "fail_on_publish_error",
@@ -151,6 +152,9 @@ class Inputs(Settings):
     )
     badge: Switch = Field(
         False, description="Write badges into the report folder, and with `store: write` into the store."
+    )
+    ctrf: Switch = Field(
+        False, description="Also write `ctrf.json` into the report folder: CTRF, for tools that read test reports."
     )
     fail_on_publish_error: Switch = Field(
         False,
@@ -292,7 +296,7 @@ def _of_shards(inputs: Inputs) -> list[Problem]:
         )
     problems += [
         Problem(f"`{input_name(field)}` does nothing with `shard`: give it to `mode: merge`", input_name(field))
-        for field in ("check", "status", "store", "badge")
+        for field in ("check", "status", "store", "badge", "ctrf")
         if getattr(inputs, field) != Inputs.model_fields[field].default
     ]
     return problems

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from repeat_eval.analysis.report import Interval, Report
-from repeat_eval.reports.comparison_wording import BROKE
+from repeat_eval.reports.comparison_wording import BROKE, verdict_of
 
 OUTPUTS: Mapping[str, str] = {
     "verdict": "`pass`, `fail` or `incomplete`; `not evaluated` when nothing was run on purpose; `shard` of a shard; "
@@ -24,7 +24,8 @@ OUTPUTS: Mapping[str, str] = {
     "flaky": "Number of cases whose trials disagree.",
     "stability": "Share of cases whose trials all agree.",
     "cost": "US dollars spent on head, as far as known.",
-    "comparison": "`regressed`, `improved`, `mixed`, `no detectable change` or `not comparable`; empty without a base.",
+    "comparison": "`regressed`, `improved`, `mixed`, `no detectable change`, `not comparable`, or `incomplete` when a "
+    "second look is not whole; empty without a base.",
     "delta": "Difference of the pass rate against base, from -1 to 1; after an alarm that of the second look.",
     "p-value": "Two-sided p-value of that difference; after two looks twice the one-sided p of both.",
     "regressions": "Number of cases that got significantly worse.",
@@ -71,7 +72,7 @@ def outputs_of(report: Report, *, report_dir: str, exit_code: int, attempt: int)
     if comparison is not None:
         looks = comparison.second_look
         values |= {
-            "comparison": comparison.verdict,
+            "comparison": verdict_of(comparison),
             "delta": comparison.delta if looks is None else looks.headline.delta,
             "p-value": comparison.p if looks is None else min(1.0, 2.0 * looks.down.p),
             "regressions": sum(case.change in BROKE for case in comparison.cases),

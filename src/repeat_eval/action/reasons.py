@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from repeat_eval.action.inputs import Inputs, input_name
 from repeat_eval.action.job import Job
 from repeat_eval.errors import ExitCode
+from repeat_eval.execution.judges import key_variables
 from repeat_eval.github import secrets
 from repeat_eval.github.changes import decide, parse_patterns
 from repeat_eval.targets.environment import looks_secret
@@ -57,7 +58,7 @@ def missing_secret(job: Job, spec: SuiteSpec | None) -> str | None:
     # act, which runs workflows elsewhere, hands an action's inputs over under their plain names as well: `key`.
     inputs = {input_name(field) for field in Inputs.model_fields}
     environ = {name: value for name, value in job.environ.items() if value.strip() or name not in inputs}
-    missing = secrets.missing_secrets(_needed(spec), environ, looks_secret=looks_secret)
+    missing = secrets.missing_secrets(_needed(job, spec), environ, looks_secret=looks_secret)
     return secrets.missing_sentence(missing, job.context.restricted) if missing else None
 
 
@@ -72,13 +73,26 @@ def _asks_nobody(job: Job, spec: SuiteSpec | None) -> bool:
     return {*own, *of_suite, *(case.target.kind for case in spec.cases if case.target is not None)} <= {"model"}
 
 
-def _needed(spec: SuiteSpec | None) -> Iterable[str]:
-    if spec is None or spec.target is None:
-        return ()
-    value = spec.target.value
-    if spec.target.kind == "model" and isinstance(value, dict) and "api_key_env" in value:
-        return (str(value["api_key_env"]),)
-    return secrets.variables_of_http(value) if spec.target.kind == "http" else ()
+def _needed(job: Job, spec: SuiteSpec | None) -> Iterable[str]:
+    """Variables that the suite's targets and its checks that ask models name for their keys."""
+    if spec is None:
+        return set()
+    from repeat_eval.suite.selection import select
+    from repeat_eval.suite.settings import resolve
+
+    settings = resolve(("option", job.inputs.settings()), ("suite", spec.settings))
+    cases = select(spec.cases, job.inputs.case, job.inputs.tag)
+    # Of a suite that replays, calls of models are not made.
+    asked = settings["cassette_mode"] != "replay"
+    own = None if job.inputs.target is not None else spec.target
+    needed: set[str] = set()
+    for target in (own, *(case.target for case in cases)):
+        if target is not None and target.kind == "http":
+            needed |= secrets.variables_of_http(target.value)
+        elif target is not None and target.kind == "model" and asked and isinstance(target.value, dict):
+            needed |= {str(name) for name in [target.value.get("api_key_env")] if name}
+    checks = [check for case in cases for check in case.checks]
+    return needed | key_variables(checks, settings) if asked else needed
 
 
 def _changed_files(job: Job) -> tuple[tuple[str, ...] | None, bool]:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from repeat_eval.action.rejudge_looks import with_two_looks
+from repeat_eval.action.rejudge_looks import looked_alone, with_two_looks
 from repeat_eval.analysis.report import CaseReport, Comparison, Report, SideOfCase
 from repeat_eval.errors import UserError
 from repeat_eval.records.run import CasePlan, Run, RunFooter, RunHeader, RunSource
@@ -64,6 +64,8 @@ def _judged(report: Report) -> Report:
     stored = None
     if comparison is not None and comparison.second_look is not None and base is not None:
         head, base, stored = with_two_looks(head, base, comparison.second_look)
+    elif report.looked_alone is not None:
+        head = looked_alone(head, report.looked_alone)
     missing: str | None = None
     if comparison is not None and base is None:
         missing = comparison.text[:_SENTENCE] or "the report gives no reason"

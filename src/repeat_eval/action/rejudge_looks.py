@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from repeat_eval.analysis.looks_alone_model import LooksAlone
 from repeat_eval.analysis.second_look_model import LookCounts, SecondLook
 from repeat_eval.errors import UserError
 from repeat_eval.records.run import Run, RunFooter
@@ -52,6 +53,29 @@ def with_two_looks(head: Run, base: Base, told: SecondLook) -> tuple[Run, Base |
         return marked(head, 1), Base(marked(base.run, 0), base.source), None
     ran = looks.mode == "screen" and any(pair[0] for pair in fresh.values())
     return marked(head, 1), Base(marked(base.run, 0, alone=True), "side-by-side") if ran else None, base.run
+
+
+def looked_alone(head: Run, told: LooksAlone) -> Run:
+    """The run without a base with its fresh trials; what a case below its threshold has none for is missing then.
+
+    Args:
+        head: the run of the first look. told: what the report says of both looks.
+
+    Raises:
+        UserError: the counts or settings cannot be.
+    """
+    first = {plan.id: plan.asked for plan in head.header.cases}
+    if not 1 <= told.first <= MAX_TRIALS or not 1 <= told.fresh <= MAX_TRIALS:
+        raise UserError("the uploaded report's two looks cannot be")
+    looks = TwoLooks.alone(told.first, told.fresh)
+    if not {case.id for case in told.cases} <= first.keys():
+        raise UserError("the uploaded report has fresh trials of cases that it does not have")
+    letters = {case.id: _letters(case.fresh_head, (0, 0), looks) for case in told.cases}
+    new = [trial for case, outcomes in letters.items() for trial in _trials(case, first[case], outcomes)]
+    trials = (*head.trials, *new)
+    closed = msgspec.structs.replace(looks, trials=dict.fromkeys(letters, told.fresh)) if told.ended else looks
+    header = msgspec.structs.replace(head.header, second_look=closed)
+    return Run(header=header, trials=trials, footer=RunFooter(complete=True, trials=len(trials)))
 
 
 def _looks(told: SecondLook) -> TwoLooks:

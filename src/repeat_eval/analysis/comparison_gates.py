@@ -20,7 +20,7 @@ from repeat_eval.analysis.report import (
 )
 from repeat_eval.analysis.rules import Rules, exact
 from repeat_eval.analysis.second_look_claims import reasons_of_looks
-from repeat_eval.analysis.second_look_model import ReRunCase
+from repeat_eval.analysis.second_look_model import ReRunCase, SecondLook
 from repeat_eval.analysis.sides import OneSide
 from repeat_eval.analysis.suite_figures import Excuses, reaches_reliability
 from repeat_eval.records.run import RunSource
@@ -91,16 +91,10 @@ def excuses(base: OneSide, cases: Sequence[CaseReport], comparison: Comparison, 
             worse = ", and it got worse" if case.change in ("regressed", "newly broken") else ""
             how = "fails" if case.base.verdict == "fail" else "is below its threshold"
             found["case", case.id] = f"it {how} on base too ({_observed(case.base)}): not this change{worse}"
-    if _misses_suite_threshold([(case.passed, case.verdicts) for case in own], rules):
-        found["suite-threshold", None] = "base misses it too: not this change"
-    elif looks is not None and looks.fresh_difference is not None:
-        # The first look of a suite that raised an alarm is known to be low.
-        again = {row.id: row.head for row in looks.whole}
-        counts = [again.get(case.id, (case.passed, case.verdicts)) for case in cases]
-        if not _misses_suite_threshold([count for count in counts if count[1]], rules):
-            found["suite-threshold", None] = "the fresh trials of all cases reach it"
-    if _misses_stability(own, rules):
-        found["min-stability", None] = "base misses it too: not this change"
+    if (excuse := _suite_threshold_excused(own, cases, looks, rules)) is not None:
+        found["suite-threshold", None] = excuse
+    if (excuse := _stability_excused(own, cases, looks, rules)) is not None:
+        found["min-stability", None] = excuse
     if rules.min_reliability is not None and rules.gate != "none":
         required = exact(rules.min_reliability)
         for case in comparison.cases:
@@ -112,6 +106,36 @@ def excuses(base: OneSide, cases: Sequence[CaseReport], comparison: Comparison, 
             ):
                 found["min-reliability", case.id] = f"base misses it too ({_observed(case.base)}): not this change"
     return found
+
+
+def _suite_threshold_excused(
+    base: Sequence[SideOfCase], head: Sequence[CaseReport], looks: SecondLook | None, rules: Rules
+) -> str | None:
+    if _misses_suite_threshold([(case.passed, case.verdicts) for case in base], rules):
+        return "base misses it too: not this change"
+    counts = _after_an_alarm(head, looks)
+    return None if not counts or _misses_suite_threshold(counts, rules) else "the fresh trials of all cases reach it"
+
+
+def _stability_excused(
+    base: Sequence[SideOfCase], head: Sequence[CaseReport], looks: SecondLook | None, rules: Rules
+) -> str | None:
+    if _misses_stability([(case.passed, case.verdicts) for case in base], rules):
+        return "base misses it too: not this change"
+    counts = _after_an_alarm(head, looks)
+    return None if not counts or _misses_stability(counts, rules) else "the fresh trials of all cases reach it"
+
+
+def _after_an_alarm(head: Sequence[CaseReport], looks: SecondLook | None) -> list[Count]:
+    """Head's fresh counts of all cases; of those that base does not have, the only ones. Empty without an alarm.
+
+    The first look of a suite that raised an alarm is known to be low.
+    """
+    if looks is None or looks.fresh_difference is None:
+        return []
+    again = {row.id: row.head for row in looks.whole}
+    counts = [again.get(case.id, (case.passed, case.verdicts)) for case in head]
+    return [count for count in counts if count[1]]
 
 
 def _fails_on_base(case: CaseComparison, suspect: ReRunCase | None) -> str:
@@ -295,8 +319,8 @@ def _misses_suite_threshold(counts: Sequence[Count], rules: Rules) -> bool:
     return suite_rates.suite_verdict(counts, exact(rules.suite_threshold), rules.gate) == "fail"
 
 
-def _misses_stability(cases: Iterable[SideOfCase], rules: Rules) -> bool:
-    judged = [case.flaky for case in cases if case.verdicts > 1]
+def _misses_stability(counts: Iterable[Count], rules: Rules) -> bool:
+    judged = [0 < passed < verdicts for passed, verdicts in counts if verdicts > 1]
     if rules.min_stability is None or not judged:
         return False
     return Fraction(judged.count(False), len(judged)) < exact(rules.min_stability)

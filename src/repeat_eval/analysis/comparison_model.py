@@ -202,5 +202,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     alpha: str = "0.05"
     cases: tuple[CaseComparison, ...] = ()
     gate_changes: tuple[str, ...] = ()
-    """How head's own settings weaken its gate, a sentence each."""
+    """How head's own settings weaken its gate, and where its recordings answer otherwise than base's own; a sentence
+    each."""
     second_look: SecondLook | None = None

@@ -407,6 +407,8 @@ def _more_than(allowed: int, probabilities: Sequence[float]) -> float:
 
 
 def _warnings(run: Run, cases: Sequence[SeenCase], in_order: InOrder | None) -> Iterable[str]:
+    if run.header.source == "results":
+        yield from run.header.warnings  # what reading other tools' files had to say
     yield from run.warnings
     if not run.complete:
         yield "the run was interrupted: the figures come from the trials that there are"

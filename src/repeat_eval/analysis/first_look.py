@@ -37,9 +37,16 @@ def fresh_trials(header: RunHeader, trials: Iterable[Trial]) -> tuple[Trial, ...
 
 
 def same_looks(base: RunHeader, head: RunHeader) -> bool:
-    """Whether two runs looked twice, in the same way: then they may be each other's sides."""
+    """Whether two runs looked twice, in the same way: then they may be each other's sides.
+
+    Runs that looked twice without a base are nobody's sides: what was run again was not chosen by comparing. Where a
+    case's first look was longer on one side, fresh trials of the other would be counted into its first.
+    """
     one, other = base.second_look, head.second_look
-    return one is not UNSET and other is not UNSET and one.before == other.before
+    if one is UNSET or other is UNSET or one.mode == "alone" or one.before != other.before:
+        return False
+    theirs = _asked(base)
+    return all(theirs.get(case, trials) == trials for case, trials in _asked(head).items())
 
 
 def too_many_errors(run: Run, rules: Rules) -> str | None:

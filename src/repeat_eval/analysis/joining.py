@@ -72,6 +72,10 @@ def compared_with(
             cases = judged_by_looks(cases, comparison, comparison.second_look)
     if written is not None and comparison.verdict != "not comparable":
         comparison = msgspec.structs.replace(comparison, gate_changes=gate_changes(written, head.header))
+    if head.header.recordings_changed:
+        # Also where nothing can be compared, and before the gate's own changes: it is the evidence itself.
+        changes = (*head.header.recordings_changed, *comparison.gate_changes)
+        comparison = msgspec.structs.replace(comparison, gate_changes=changes)
     told = () if base is None else (*base.warnings, *(base.footer.missing if base.footer else ()))
     warnings = [
         *(f"base: {warning}" for warning in told),

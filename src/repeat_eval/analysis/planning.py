@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import msgspec
 
-from repeat_eval.analysis.planning_looks import LooksPlan
+from repeat_eval.analysis.planning_looks import AlonePlan, LooksPlan
 from repeat_eval.analysis.report import Gate
 from repeat_eval.analysis.rules import exact
 from repeat_eval.statistics import planner
@@ -146,6 +146,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         gate: for a gate on cases. comparison: for a comparison; None when the number of cases is not known.
         looks: two looks instead of fixed repeats; None below 6 cases.
+        alone: two looks of a run without a base; None where nobody asks for them, or they cannot be taken.
         varying: the cases of a run file that vary most, the most varying first. varied: how many vary at all.
         suite: the suite's name in the run file; None without one. source: the file.
         warnings: what limits the answer, a sentence each.
@@ -155,6 +156,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     gate: GatePlan
     comparison: ComparisonPlan | None = None
     looks: LooksPlan | None = None
+    alone: AlonePlan | None = None
     varying: tuple[VaryingCase, ...] = ()
     varied: int = 0
     suite: str | None = None

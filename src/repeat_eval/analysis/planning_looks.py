@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 import msgspec
 
+from repeat_eval.statistics.gates import Gate, gate_fail_probability
+from repeat_eval.statistics.low_rule import low_rule_applies, low_rule_fail_probability
 from repeat_eval.statistics.second_look import Mode, SecondLookSettings
 from repeat_eval.statistics.second_look_planning import chance_to_find, cost_bound, fixed_repeats, looks_twice
 
@@ -49,6 +52,74 @@ class LooksPlan(msgspec.Struct, frozen=True, kw_only=True):
     bad_rate: float
     testable: int
     rows: tuple[LooksRow, ...]
+
+
+class AlonePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Two looks of a run without a base, where they are asked for and the gate forgives a miss.
+
+    Attributes:
+        looks: as written. first, fresh: trials of a case, and fresh ones of one below its threshold.
+        trials: of the first look. most: if every case were run again. good: on average, if all pass at `good_rate`.
+        good_rate, bad_rate: true rates of a case. good_fails, bad_fails: chance that such a case fails.
+        cost_first, cost_good, cost_most: US dollars for `trials`, `good` and `most`; None if unknown.
+    """
+
+    looks: str
+    first: int
+    fresh: int
+    trials: int
+    good: float
+    most: int
+    good_rate: float
+    bad_rate: float
+    good_fails: float
+    bad_fails: float
+    cost_first: float | None
+    cost_good: float | None
+    cost_most: float | None
+
+
+def plan_alone(
+    looks: str,
+    cases: int,
+    *,
+    first: int,
+    fresh: int,
+    threshold: Fraction,
+    gate: Gate,
+    good_rate: float,
+    bad_rate: float,
+    cost_per_trial: float | None,
+) -> AlonePlan | None:
+    """Plan two looks without a base; None below 6 cases, and where any miss fails a case.
+
+    Args:
+        looks: as written. cases: K. first, fresh: trials of a case, and fresh ones of one below its threshold.
+        threshold, gate: of every case. good_rate, bad_rate: true rates. cost_per_trial: US dollars.
+    """
+    if not looks_twice(cases) or not low_rule_applies(threshold, gate):
+        return None
+    trials, most = cases * first, cases * (first + fresh)
+    good = trials + cases * fresh * gate_fail_probability(first, threshold, good_rate, "strict")
+
+    def money(number: float) -> float | None:
+        return None if cost_per_trial is None else number * cost_per_trial
+
+    return AlonePlan(
+        looks=looks,
+        first=first,
+        fresh=fresh,
+        trials=trials,
+        good=good,
+        most=most,
+        good_rate=good_rate,
+        bad_rate=bad_rate,
+        good_fails=low_rule_fail_probability(first, fresh, threshold, good_rate),
+        bad_fails=low_rule_fail_probability(first, fresh, threshold, bad_rate),
+        cost_first=money(trials),
+        cost_good=money(good),
+        cost_most=money(most),
+    )
 
 
 def plan_looks(

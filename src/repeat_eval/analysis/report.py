@@ -12,6 +12,7 @@ import msgspec
 
 from repeat_eval.analysis.comparison_model import CaseComparison, Change, Comparison, NewCases, Side, SideOfCase
 from repeat_eval.analysis.look_model import Look, LookCase, LookKind, LookVerdict
+from repeat_eval.analysis.looks_alone_model import LooksAlone, LowCase
 from repeat_eval.analysis.vocabulary import (
     BaseSource,
     CaseChange,
@@ -47,6 +48,8 @@ __all__ = [
     "LookCase",
     "LookKind",
     "LookVerdict",
+    "LooksAlone",
+    "LowCase",
     "Majority",
     "NewCases",
     "Provenance",
@@ -340,6 +343,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[HistoryPoint, ...] = ()
     """The default branch's last runs, oldest first, where there is a store."""
     provenance: Provenance = Provenance()
+    looked_alone: LooksAlone | None = None
+    """Two looks of a run without a base: figures above are then those of the first look."""
     looks: tuple[Look, ...] = ()
     """All looks at this commit so far, this one last, where alpha is kept back for further ones; see `extra_looks`."""
 

@@ -115,7 +115,7 @@ class _Evidence(msgspec.Struct, frozen=True):
             and n1 < trial.repetition <= n1 + self.settings.n2
             and letters[trial.repetition] in ("F", "E")
         ]
-        said = [(letter, _why(trial), trial.repetition) for trial, letter in not_passed]
+        said = [(letter, why_not_passed(trial), trial.repetition) for trial, letter in not_passed]
         told = Counter(message for _, message, _ in said)
         known = sorted([one for one in said if one[1]], key=lambda one: (one[0] != "F", -told[one[1]], one[2]))
         if not known:
@@ -284,7 +284,8 @@ def _evidence(
     return _Evidence(settings, tuple(ids), tuple(rows), base_side, head_side, tuple(asked), second_half)
 
 
-def _why(trial: Trial) -> str:
+def why_not_passed(trial: Trial) -> str:
+    """Why a trial did not pass, in one line: its kind of error and its message, or its first check that failed."""
     failed = next((check for check in trial.checks if not check.passed), None)
     text = trial.message or (f"{failed.name}: {failed.message or 'does not hold'}" if failed is not None else "")
     return f"{trial.error_kind}: {text}" if trial.error_kind and text else text or trial.error_kind or ""
@@ -323,7 +324,7 @@ def _row(base: model.LookCounts, head: model.LookCounts) -> Row:
 
 
 def _mostly_without_verdict(whole: Sequence[Row], trials: int) -> bool:
-    """Whether a side's fresh trials of all cases gave fewer than half of their verdicts: they confirm and clear nothing."""
+    """Whether a side's fresh trials of all cases gave fewer than half of their verdicts, which clears nothing."""
     return any(2 * sum(row[side] for row in whole) < trials * len(whole) for side in (1, 3))
 
 

@@ -141,7 +141,8 @@ class LookCalls(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         most: the most trials that these looks could have taken.
         fixed_repeats: repeats a case and side that would have found a solid case that falls to half as often;
             None if there are none below 200. fixed_trials: the trials that they take.
-        saved: fixed_trials less trials; None when nothing was saved, or trials are missing. cost: of all trials, None unless all are known.
+        saved: fixed_trials less trials; None when nothing was saved, or fresh trials are missing.
+        cost: of all trials, None unless all are known.
         cost_saved: the same share of that cost.
     """
 

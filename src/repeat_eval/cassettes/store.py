@@ -66,6 +66,10 @@ class Store:
         """The file of a case."""
         return self.folder / files.file_name(case)
 
+    def cassette(self, case: str) -> CaseCassette | None:
+        """All that is recorded of a case, if anything is."""
+        return self._cases.get(case)
+
     def call(self, slot: CallSlot) -> RecordedCall | None:
         """The recording of a call, if there is one."""
         cassette = self._cases.get(slot.case)

@@ -11,6 +11,7 @@ from repeat_eval.cli.numbers import whole
 from repeat_eval.cli.options import (
     COMPARISON_OPTIONS,
     GATE_OPTIONS,
+    READING_OPTIONS,
     RESUME_OPTIONS,
     RUN_OPTIONS,
     SELECTION_OPTIONS,
@@ -18,6 +19,7 @@ from repeat_eval.cli.options import (
     TARGET,
     Folder,
     option,
+    refuse_reading,
     refuse_resume_with_fresh,
     settings_from,
     with_options,
@@ -51,6 +53,7 @@ _QUIET, _NO_COLOR = SHOW_OPTIONS[:2]
     help="Random halves that the seen trials are split into.",
 )
 @option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@with_options(READING_OPTIONS)
 @TARGET
 @with_options(SELECTION_OPTIONS)
 @option(
@@ -75,10 +78,13 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
       repeat-eval aa evals/refunds.yaml --repeats 5 --seed 7
       repeat-eval aa --from repeat-eval-report/run.jsonl
       repeat-eval aa --from repeat-eval-report/run.jsonl --gate strict --repeats 20
+      repeat-eval aa --from out.xml --format junit --duplicates repeats
     """
     files = tuple(values["from_files"])
     if (suite is None) == (not files):
         raise UserError("give either SUITE, which is run, or --from with a run file")
+    if suite is not None:
+        refuse_reading(ctx, "with SUITE")
     refuse_resume_with_fresh(values)
     options, variables = settings_from(ctx, values)
     draws = Draws(values["simulations"], values["splits"])
@@ -93,6 +99,9 @@ def command(ctx: click.Context, /, suite: Path | None, **values: Any) -> int:
         out=values["out"] if suite is not None else None,
         resume=values["resume"],
         fresh=values["fresh"],
+        duplicates=values["duplicates"],
+        format=values["format"],
+        scorer=values["scorer"],
         progress=screen.progress(),
         say=lambda text: click.echo(f"repeat-eval: {text}", err=True),
     )

@@ -76,7 +76,8 @@ RUN_OPTIONS = (
     option(
         "--second-look",
         metavar="LOOKS",
-        help="Beside base: 3+20 (default), 3+10, 5+20, both, off, or for instance 'first: 4, fresh: 15'.",
+        help="3+20 (default beside base), 3+10, 5+20, both, off, or for instance 'first: 4, fresh: 15'; asked for, "
+        "it also holds without a base.",
     ),
     option("--workers", "-w", metavar="W", help="Trials in flight at once (default 4; 1 with --command)."),
     option("--seed", metavar="SEED", help="Seed of everything random (default 0)."),
@@ -160,12 +161,13 @@ SCORER = option(
     help="What decides instead of the file's own choice: a scorer of an Inspect log, METRIC,FILTER of lm-eval samples.",
 )
 
+READING_OPTIONS = (DUPLICATES, FORMAT, SCORER)
+"""How results files of other tools are read."""
+
 FILE_OPTIONS = (
     option("--repeats", "-n", metavar="N", help="Trials asked for per case, for other tools' results."),
     option("--name", metavar="NAME", help="Name of the suite, for other tools' results."),
-    DUPLICATES,
-    FORMAT,
-    SCORER,
+    *READING_OPTIONS,
     option("--out", "-o", type=Folder(), help="Folder for the reports (default: none)."),
 )
 """Options of commands that only read files."""
@@ -192,6 +194,13 @@ def refuse_resume_with_fresh(values: dict[str, Any]) -> None:
     """UserError when a run is to be gone on with and thrown away at once."""
     if values["resume"] and values["fresh"]:
         raise UserError("--resume goes on with a run and --fresh throws it away: give one of them")
+
+
+def refuse_reading(ctx: click.Context, given: str) -> None:
+    """UserError for a reading option on the command line where no file is read; a variable may be for another step."""
+    for name in ("duplicates", "format", "scorer"):
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UserError(f"--{name} does nothing {given}: no results file is read")
 
 
 def with_options(*groups: tuple[Callable[[Any], Any], ...]) -> Callable[[Any], Any]:

@@ -7,19 +7,31 @@ from typing import Any
 import click
 
 from repeat_eval.cli.numbers import number, rate, whole
-from repeat_eval.cli.options import COMPARISON_OPTIONS, GATE_OPTIONS, SHOW_OPTIONS, option, settings_from
+from repeat_eval.cli.options import (
+    COMPARISON_OPTIONS,
+    GATE_OPTIONS,
+    READING_OPTIONS,
+    RUN_OPTIONS,
+    SHOW_OPTIONS,
+    option,
+    refuse_reading,
+    settings_from,
+    with_options,
+)
 from repeat_eval.cli.show import show_rendered
 from repeat_eval.errors import UserError
 from repeat_eval.steps.plan import Wishes, make_plan
 
 _THRESHOLD, _GATE, _STRICT = GATE_OPTIONS[:3]
 _ALPHA = COMPARISON_OPTIONS[1]
+_SECOND_LOOK = RUN_OPTIONS[1]
 _NO_COLOR = SHOW_OPTIONS[1]
 
 
 @click.command("plan")
 @click.argument("run_files", nargs=-1, metavar="[RUN]")
 @option("--from", "from_files", metavar="FILE", multiple=True, help="The same as RUN.")
+@with_options(READING_OPTIONS)
 @option("--repeats", "-n", metavar="N", help="Trials per case and side (default: the run's, else 10).")
 @_THRESHOLD
 @_GATE
@@ -54,6 +66,7 @@ _NO_COLOR = SHOW_OPTIONS[1]
 @option(
     "--cost-per-trial", callback=number(0, 1e6, "0.01"), metavar="USD", help="Dollars a trial (default: the run's)."
 )
+@_SECOND_LOOK
 @_ALPHA
 @option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 @_NO_COLOR
@@ -72,9 +85,15 @@ def command(ctx: click.Context, /, run_files: tuple[str, ...], **values: Any) ->
     """
     if run_files and values["from_files"]:
         raise UserError("RUN and --from are the same: give one of them")
+    files = run_files or tuple(values["from_files"])
+    if not files:
+        refuse_reading(ctx, "without RUN")
     options, variables = settings_from(ctx, values)
     wishes = Wishes(
-        files=run_files or tuple(values["from_files"]),
+        files=files,
+        duplicates=values["duplicates"],
+        format=values["format"],
+        scorer=values["scorer"],
         bad_rate=values["bad_rate"],
         power=values["power"],
         cases=values["case_count"],

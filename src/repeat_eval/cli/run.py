@@ -10,13 +10,11 @@ from click.core import ParameterSource
 
 from repeat_eval.cli.options import (
     COMPARISON_OPTIONS,
-    DUPLICATES,
     EXECUTOR_OPTIONS,
-    FORMAT,
     GATE_OPTIONS,
+    READING_OPTIONS,
     RESUME_OPTIONS,
     RUN_OPTIONS,
-    SCORER,
     SELECTION_OPTIONS,
     SHARD_OPTIONS,
     SHOW_OPTIONS,
@@ -86,9 +84,7 @@ _WITHOUT_EFFECT = {
 @option("--settings-from", type=click.Choice(["head", "base"]), default="head", help="Whose suite file sets the gate.")
 @with_options(SELECTION_OPTIONS)
 @option("--name", metavar="NAME", help="Name of the suite with --command and --results.")
-@DUPLICATES
-@FORMAT
-@SCORER
+@with_options(READING_OPTIONS)
 @option(
     "--out",
     "-o",

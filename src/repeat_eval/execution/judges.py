@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -59,6 +59,17 @@ def panel_of(configured: ConfiguredCheck, settings: ResolvedSettings) -> Panel:
     """Who grades by a `judge` check's rubric, under these settings."""
     panel: Callable[..., Panel] = configured.check.panel  # type: ignore[attr-defined]
     return panel(settings, configured.pass_score)
+
+
+def key_variables(checks: Iterable[ConfiguredCheck], settings: ResolvedSettings) -> frozenset[str]:
+    """The environment variables that checks which ask models name for their keys, by `api_key_env`."""
+    names: set[str | None] = set()
+    for configured in checks:
+        if configured.check.kind == "judge":
+            names |= {grader.api_key_env for grader in panel_of(configured, settings).graders}
+        elif configured.check.kind == "similar":
+            names.add(configured.check.api_key_env)  # type: ignore[attr-defined]
+    return frozenset(name for name in names if name)
 
 
 def bind_judges(cases: Sequence[CaseSpec], settings: ResolvedSettings, make_ask: MakeAsk) -> BoundJudges | None:

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from repeat_eval.analysis.report import CaseReport, Report
+from repeat_eval.analysis.report import CaseReport, LowCase, Report
 from repeat_eval.analysis.second_look_model import ReRunCase
 from repeat_eval.reports import second_look_text, wording
 from repeat_eval.reports.escape import cut_middle, terminal
@@ -93,7 +93,7 @@ def _told(report: Report) -> Iterator[tuple[CaseReport, str, str, Level]]:
             case, base, head = left[compared.id], compared.base, compared.head
             fell = f"{base.passed} of {base.verdicts} passed on base, {head.passed} of {head.verdicts} here"
             suspect = rerun.get(compared.id)
-            told = fell if suspect is None else second_look_text.both(suspect)
+            told = second_look_text.both(suspect) if isinstance(suspect, ReRunCase) else fell
             yield case, _title(case, "worse than base"), _message(told, case, suspect), "warning"
 
 
@@ -101,7 +101,7 @@ def _title(case: CaseReport, what: str) -> str:
     return f"{cut_middle(terminal(case.id), TITLE_LIMIT)}: {what}"
 
 
-def _message(reason: str, case: CaseReport, suspect: ReRunCase | None) -> str:
+def _message(reason: str, case: CaseReport, suspect: ReRunCase | LowCase | None) -> str:
     text = terminal(reason, MESSAGE_LIMIT // 2)
     evidence = wording.evidence(case, suspect)
     if evidence is not None:

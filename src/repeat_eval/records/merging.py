@@ -15,7 +15,7 @@ from repeat_eval.records.natural_order import natural_key
 from repeat_eval.records.run import Run, RunFooter, RunHeader, Shard, StopReason
 from repeat_eval.records.trial import Trial
 
-_MAY_DIFFER = frozenset({"started", "warnings", "replayed", "shard"})
+_MAY_DIFFER = frozenset({"started", "warnings", "replayed", "shard", "recordings_changed"})
 _MAX_PROBLEMS = 20
 
 
@@ -177,12 +177,14 @@ def _trials(ordered: Sequence[Part]) -> dict[tuple[str, int], Trial]:
 
 def _header(ordered: Sequence[Part]) -> RunHeader:
     headers = [part.run.header for part in ordered]
+    changed = tuple(dict.fromkeys(text for header in headers for text in header.recordings_changed or ()))
     return msgspec.structs.replace(
         headers[0],
         shard=UNSET,
         started=min((header.started for header in headers if header.started is not None), default=None),
         warnings=tuple(dict.fromkeys(text for header in headers for text in header.warnings)),
         replayed=any(header.replayed for header in headers),
+        recordings_changed=changed or UNSET,
     )
 
 

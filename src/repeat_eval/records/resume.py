@@ -68,6 +68,8 @@ def _looks(header: RunHeader) -> str:
     if isinstance(header.second_look, UnsetType):
         return "off"
     before = header.second_look.before
+    if before.mode == "alone":
+        return f"{before.first}+{before.fresh} without base"
     options = (
         f", cut {before.cut:g}, alarm {before.alarm:g}, cap {before.cap or 'usual'}{', both' if before.both else ''}"
     )

@@ -95,6 +95,8 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
         shard: which part of the run this is; not there in a whole run.
         second_look: how two looks are taken, and what the second one was asked for; not there in a run with a fixed
             number of repeats.
+        recordings_changed: where recordings answer otherwise than those in base's own checkout, a sentence each; not
+            there when none do, or nothing was replayed beside base.
     """
 
     schema: str = RUN_SCHEMA
@@ -115,6 +117,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     replayed: bool = False
     shard: Shard | UnsetType = UNSET
     second_look: TwoLooks | UnsetType = UNSET
+    recordings_changed: tuple[str, ...] | UnsetType = UNSET
 
     def with_second_look(self, looks: TwoLooks) -> RunHeader:
         """The header after the first look has ended, with what the second one is asked for."""

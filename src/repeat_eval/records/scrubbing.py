@@ -12,12 +12,14 @@ from repeat_eval.records.trial import ToolCall, Trial
 
 
 def scrub_header(header: RunHeader, scrub: Callable[[str], str]) -> RunHeader:
-    """The header with what users and results files wrote scrubbed: command, target and warnings."""
+    """The header with what users and results files wrote scrubbed: command, target, warnings, recordings' names."""
+    changed = header.recordings_changed
     return msgspec.structs.replace(
         header,
         command=None if header.command is None else scrub(header.command),
         target=None if header.target is None else scrub(header.target),
         warnings=tuple(scrub(warning) for warning in header.warnings),
+        recordings_changed=tuple(scrub(text) for text in changed) if changed else changed,
     )
 
 

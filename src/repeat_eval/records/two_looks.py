@@ -24,7 +24,8 @@ class TwoLooks(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         first, fresh, rest: trials a side: of the first look (of cases without repeats of their own), of a suspect, and
             of the other cases after an alarm.
-        cut, alarm, cap, both, mode: see `SecondLookSettings`; `cap` is None for the usual one.
+        cut, alarm, cap, both, mode: see `SecondLookSettings`; `cap` is None for the usual one. In the mode `alone`
+            there is no base: cases below their threshold are run again, and only `first` and `fresh` mean something.
         trials: fresh trials a side by case, in the suite's order; not there before the first look has ended.
         alarm_off: why the alarm was switched off, a sentence; not there when it was not.
         base_stored: commit of the stored base behind the modes `screen` and `split`; not there side by side.
@@ -37,7 +38,7 @@ class TwoLooks(msgspec.Struct, frozen=True, kw_only=True):
     alarm: Share
     cap: PositiveInt | None = None
     both: bool = False
-    mode: Literal["side-by-side", "screen", "split"] = "side-by-side"
+    mode: Literal["side-by-side", "screen", "split", "alone"] = "side-by-side"
     trials: dict[str, PositiveInt] | UnsetType = UNSET
     alarm_off: str | UnsetType = UNSET
     base_stored: str | UnsetType = UNSET
@@ -55,6 +56,11 @@ class TwoLooks(msgspec.Struct, frozen=True, kw_only=True):
             both=settings.both,
             mode=settings.mode,
         )
+
+    @classmethod
+    def alone(cls, first: int, fresh: int) -> TwoLooks:
+        """The looks of a run without a base: `first` trials of a case, `fresh` ones of those below their threshold."""
+        return cls(first=first, fresh=fresh, rest=fresh, cut=0.5, alarm=0.0, mode="alone")
 
     @property
     def first_ended(self) -> bool:
@@ -82,10 +88,12 @@ class TwoLooks(msgspec.Struct, frozen=True, kw_only=True):
             alpha: one-sided budget of the regression gate.
 
         Raises:
-            ValueError: alpha is not between 0 and 1.
+            ValueError: alpha is not between 0 and 1, or there is no base to compare with.
         """
         from repeat_eval.statistics.second_look import SecondLookSettings
 
+        if self.mode == "alone":
+            raise ValueError("looks without a base compare nothing")
         return SecondLookSettings(
             alpha=alpha,
             n1=self.first,

@@ -322,8 +322,13 @@ def significance(p: float | None, level: Level) -> str:
 
 
 def not_whole(looks: SecondLook | None) -> bool:
-    """Whether evidence is missing and what there is shows nothing: then there is no verdict, and nothing was cleared."""
+    """Whether evidence is missing, and what there is shows nothing: that is no verdict."""
     return looks is not None and looks.incomplete and looks.verdict == "no detectable change"
+
+
+def verdict_of(comparison: Comparison) -> str:
+    """The verdict for programs: `incomplete` where a second look is not whole: that is not "no change"."""
+    return "incomplete" if not_whole(comparison.second_look) else comparison.verdict
 
 
 def over_both_looks(looks: SecondLook) -> str:

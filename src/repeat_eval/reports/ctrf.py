@@ -16,6 +16,7 @@ import msgspec
 
 from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.records.trial import OUTCOME_LETTERS, Trial, clean
+from repeat_eval.reports.comparison_wording import verdict_of
 
 CTRF_FILE = "ctrf.json"
 SPEC_VERSION = "1.0.0"
@@ -61,7 +62,7 @@ def write_ctrf(report: Report, trials: Sequence[Trial] | None = None) -> bytes:
                 gate=report.gate,
                 reasons=[reason.text for reason in report.reasons],
                 warnings=list(report.warnings) or None,
-                comparison=report.comparison.verdict if report.comparison is not None else None,
+                comparison=verdict_of(report.comparison) if report.comparison is not None else None,
             ),
         ),
         "insights": _insights(report),

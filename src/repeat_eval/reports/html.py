@@ -21,7 +21,7 @@ from repeat_eval.analysis.report import Interval, Report
 from repeat_eval.records.trial import Trial
 from repeat_eval.reports import comparison_wording as words
 from repeat_eval.reports import format as fmt
-from repeat_eval.reports import looks_text, second_look_text, wording
+from repeat_eval.reports import looks_alone_text, looks_text, second_look_text, wording
 from repeat_eval.reports.escape import cut, visible
 from repeat_eval.reports.html_data import page_data, page_trials
 from repeat_eval.reports.template_sandbox import PAGE, Sandbox, environment, rendered
@@ -137,6 +137,15 @@ def _content(report: Report) -> dict[str, Any]:
         "rerun": _rerun(report),
         "rerun_titles": RERUN_TITLES,
         "looked_twice": second,
+        "alone": report.looked_alone,
+        "alone_intro": looks_alone_text.intro(report.looked_alone) if report.looked_alone else "",
+        "alone_titles": looks_alone_text.TITLES,
+        "alone_rows": [
+            looks_alone_text.row(case, cut(visible(case.id), 200))
+            for case in looks_alone_text.listed(report.looked_alone, MAX_LISTED)
+        ]
+        if report.looked_alone
+        else [],
         "not_rerun": [cut(visible(case), 200) for case in second.not_rerun[:MAX_LISTED]] if second else [],
         "origin": _origin(report),
         "settings": [

@@ -30,7 +30,7 @@ from junitparser.xunit2 import FlakyError, FlakyFailure, RerunError, RerunFailur
 from lxml.etree import SubElement
 
 from repeat_eval.analysis.case_figures import MAX_LETTERS
-from repeat_eval.analysis.report import CaseReport, CaseVerdict, Example, Report
+from repeat_eval.analysis.report import CaseReport, CaseVerdict, Example, LowCase, Report
 from repeat_eval.analysis.second_look_model import ReRunCase
 from repeat_eval.records.trial import Trial
 from repeat_eval.reports import format as fmt
@@ -79,6 +79,8 @@ def write_junit(report: Report, *, strict: bool = False, trials: Iterable[Trial]
     rerun = {case: found for case, found in wording.rerun_cases(report).items() if found.fresh_head.verdicts}
     twice_over = report.comparison if wording.second_look(report) is not None else None
     looked = frozenset(case.id for case in twice_over.cases) if twice_over is not None else frozenset()
+    if report.looked_alone is not None:
+        looked = frozenset(case.id for case in report.case_reports)
     reasons = wording.reasons_by_case(report)
     blocked, excused = wording.blocked_by_comparison(report), wording.broken_before(report)
     shown = [_shown(case, case.id in blocked, case.id in excused) for case in report.case_reports]
@@ -101,7 +103,7 @@ def write_junit(report: Report, *, strict: bool = False, trials: Iterable[Trial]
         )
         properties = None if strict else _properties(pairs)
         reason = reasons.get(case.id, "")
-        told = twice.both(suspect) if suspect is not None else ""
+        told = twice.both(suspect) if isinstance(suspect, ReRunCase) else ""
         element = _testcase(report.suite, case, found, verdict=verdict, properties=properties, reason=reason, told=told)
         cases.append(element.tostring())
     gate = _suite_gate(report, shown)
@@ -202,7 +204,7 @@ def _by_case(trials: Iterable[Trial]) -> dict[str, list[Trial]]:
     return {case: sorted(some, key=lambda trial: trial.repetition) for case, some in found.items()}
 
 
-def _failing_of_rerun(case: CaseReport, suspect: ReRunCase) -> Iterator[Failing]:
+def _failing_of_rerun(case: CaseReport, suspect: ReRunCase | LowCase) -> Iterator[Failing]:
     """As many entries as fresh trials of head that did not pass; a number is known only when none is missing."""
     shown = suspect.evidence
     for number, letter in enumerate(suspect.outcomes, start=case.asked + 1):

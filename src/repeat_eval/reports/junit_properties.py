@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from repeat_eval.analysis.report import CaseComparison, CaseReport, Report
+from repeat_eval.analysis.report import CaseComparison, CaseReport, LowCase, Report
 from repeat_eval.analysis.second_look_model import ReRunCase, SecondLook
 from repeat_eval.reports import format as fmt
+from repeat_eval.reports.comparison_wording import verdict_of
 from repeat_eval.reports.escape import xml
 
 MAX_EVALUATIONS = 20_000
@@ -70,7 +71,7 @@ def _compared(report: Report) -> Pairs:
     comparison = report.comparison
     if comparison is None:
         return
-    yield "repeat-eval.comparison", comparison.verdict
+    yield "repeat-eval.comparison", verdict_of(comparison)
     base, head = comparison.base, comparison.head
     if base is not None and base.commit:
         yield "repeat-eval.base_commit", base.commit
@@ -137,11 +138,18 @@ def comparison_properties(case: CaseComparison | None) -> Pairs:
     yield from ((f"repeat-eval.{key}", number(value)) for key, value in figures.items() if value is not None)
 
 
-def second_look_properties(case: ReRunCase | None) -> Pairs:
+def second_look_properties(case: ReRunCase | LowCase | None) -> Pairs:
     """Both looks at a suspect, apart; nothing for a case that was not run again."""
     if case is None:
         return
     yield "repeat-eval.second_look", case.outcome
+    if isinstance(case, LowCase):
+        for name, side in {"first": case.first_head, "rerun": case.fresh_head}.items():
+            yield f"repeat-eval.{name}_passes", str(side.passed)
+            yield f"repeat-eval.{name}_n", str(side.verdicts)
+        if case.fresh_head.pass_rate is not None:
+            yield "repeat-eval.rerun_rate", number(case.fresh_head.pass_rate)
+        return
     sides = {
         "first_base": case.first_base,
         "first": case.first_head,
@@ -162,7 +170,7 @@ def second_look_properties(case: ReRunCase | None) -> Pairs:
     yield from ((f"repeat-eval.{key}", number(value)) for key, value in figures.items() if value is not None)
 
 
-def case_properties(report: Report, case: CaseReport, suspect: ReRunCase | None = None) -> Pairs:
+def case_properties(report: Report, case: CaseReport, suspect: ReRunCase | LowCase | None = None) -> Pairs:
     """What is known of one case; unknown values are left out. The score of a suspect is that of its fresh trials."""
     yield from own_properties(case)
     yield "evals.item.id", case.id

@@ -14,12 +14,13 @@ from typing import NamedTuple
 from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.reports import comparison_parts as parts
 from repeat_eval.reports import format as fmt
-from repeat_eval.reports import looks_text, wording
+from repeat_eval.reports import looks_alone_text, looks_text, wording
 from repeat_eval.reports.comparison_details import details
 from repeat_eval.reports.comparison_parts import CaseLink
 from repeat_eval.reports.comparison_wording import comparable, headline, same_commit
 from repeat_eval.reports.escape import markdown, markdown_code
 from repeat_eval.reports.markdown_templates import case_name, load_template
+from repeat_eval.reports.second_look_text import counts
 from repeat_eval.reports.single_cases import cases_table
 from repeat_eval.reports.template_sandbox import rendered
 from repeat_eval.reports.trend import trend_lines
@@ -108,6 +109,7 @@ def content(report: Report, detail: Detail, *, link: CaseLink = _case_cell, comp
     flaky = [] if wording.single_trial(report) else list(report.flaky_cases())
     rows, left_out = _rows(report, detail)
     warnings = list(wording.warnings(report))
+    alone = report.looked_alone
     return {
         "report": report,
         "totals": report.totals,
@@ -128,6 +130,8 @@ def content(report: Report, detail: Detail, *, link: CaseLink = _case_cell, comp
         "warnings": warnings[: detail.warnings],
         "warnings_more": max(len(warnings) - detail.warnings, 0),
         "looks": _looks(report),
+        "again": _again(report, detail),
+        "again_counts": {case.id: counts(case.fresh_head) for case in alone.cases} if alone is not None else {},
         "shed": _shed(detail, bool(report.settings), bool(failed)),
         "trials_done": wording.trials_done(report),
         "suite_interval": wording.suite_interval(report),
@@ -191,6 +195,18 @@ def _looks(report: Report) -> parts.Table | None:
     """The looks at this commit side by side; None where there was only one."""
     rows = looks_text.rows(report, _case_cell, markdown)
     return parts.Table(list(looks_text.TITLES), [":--"] * len(looks_text.TITLES), rows) if rows else None
+
+
+def _again(report: Report, detail: Detail) -> dict[str, object] | None:
+    """What a run without a base ran again: a sentence, a table, and how many more there are."""
+    looks = report.looked_alone
+    if looks is None:
+        return None
+    shown = looks_alone_text.listed(looks)[: detail.failed]
+    rows = [looks_alone_text.row(case, _case_cell(case.id)) for case in shown]
+    titles = list(looks_alone_text.TITLES)
+    table = parts.Table(titles, [":--"] * len(titles), rows) if rows else None
+    return {"intro": looks_alone_text.intro(looks), "table": table, "more": len(looks.cases) - len(shown)}
 
 
 def _how(report: Report) -> list[tuple[str, str]]:

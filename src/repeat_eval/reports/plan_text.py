@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from repeat_eval.analysis.planning import ComparisonPlan, ComparisonRow, GatePlan, Plan
-from repeat_eval.analysis.planning_looks import LooksPlan
+from repeat_eval.analysis.planning_looks import AlonePlan, LooksPlan
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports.escape import terminal
 from repeat_eval.reports.text_table import Paper, table
@@ -22,6 +22,8 @@ def render_plan(plan: Plan, console: Console) -> None:
         _comparison(plan.comparison, paper)
         if plan.looks is not None:
             _looks(plan.looks, paper)
+        if plan.alone is not None:
+            _alone(plan.alone, paper)
     else:
         paper.heading("Comparison of base and head")
         paper.paragraph("Give --cases, or a run file, to see what a comparison could find.", indent="  ")
@@ -104,6 +106,21 @@ def _comparison(plan: ComparisonPlan, paper: Paper) -> None:
         cells += [f"{row.trials:,}"] + ([fmt.money(row.cost)] if plan.cost_per_trial is not None else [])
         rows.append(cells)
     paper.table(table(head, rows, left=0))
+
+
+def _alone(plan: AlonePlan, paper: Paper) -> None:
+    def told(trials: float, cost: float | None) -> str:
+        return f"{trials:,.0f} trials" + (f" ({fmt.money(cost)})" if cost is not None else "")
+
+    paper.heading(f"Without a base: second look {terminal(plan.looks, 60)}")
+    good, bad = fmt.percent(plan.good_rate), fmt.percent(plan.bad_rate)
+    paper.paragraph(
+        f"{told(plan.trials, plan.cost_first)} first, then {plan.fresh:,} fresh ones of each case below its threshold: "
+        f"about {told(plan.good, plan.cost_good)} when every case passes {good} of the time, at most "
+        f"{told(plan.most, plan.cost_most)}. A case that passes {bad} of the time fails in "
+        f"{fmt.percent1(plan.bad_fails)} of runs, one that passes {good} in {fmt.percent1(plan.good_fails)}.",
+        indent="  ",
+    )
 
 
 def _looks(plan: LooksPlan, paper: Paper) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.reports import format as fmt
-from repeat_eval.reports import looks_text, wording
+from repeat_eval.reports import looks_alone_text, looks_text, wording
 from repeat_eval.reports import terminal_comparison as compared
 from repeat_eval.reports.columns import GAP, Column, drop_order, fit, known_columns
 from repeat_eval.reports.comparison_wording import repeats, same_commit, source, verdict_line
@@ -78,6 +78,7 @@ class _Page:
         self.title()
         self.table()
         self.flaky()
+        self.rerun()
         self.looks()
         self.comparison()
         self.reasons()
@@ -251,6 +252,19 @@ class _Page:
             self.blank()
         for text, style in notes:
             self.line(text, style=style, hanging="  ")
+        self.blank()
+
+    def rerun(self) -> None:
+        """The cases that a run without a base ran again, both looks side by side."""
+        looks = self.report.looked_alone
+        if looks is None:
+            return
+        self.line(looks_alone_text.intro(looks))
+        shown = looks_alone_text.listed(looks, None if self.all_cases else MAX_LISTED)
+        for case in shown:
+            self.line(f"{self.name(case.id)}: {looks_alone_text.line(case)}", indent="  • ", hanging="    ")
+        if len(looks.cases) > len(shown):
+            self.line(f"… and {len(looks.cases) - len(shown):,} more", style="dim", indent="    ")
         self.blank()
 
     def looks(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from repeat_eval.analysis.report import CaseReport, Example, Reason, Report
+from repeat_eval.analysis.report import CaseReport, Example, LowCase, Reason, Report
 from repeat_eval.analysis.second_look_model import ReRunCase, SecondLook
 from repeat_eval.reports import format as fmt
 from repeat_eval.reports.escape import cut, terminal
@@ -48,8 +48,15 @@ def second_look(report: Report) -> SecondLook | None:
     return report.comparison.second_look if report.comparison is not None else None
 
 
-def rerun_cases(report: Report) -> dict[str, ReRunCase]:
-    """The suspects of a second look, by id."""
+def looked_twice(report: Report) -> bool:
+    """Whether the figures are those of a first look: beside a base, or without one."""
+    return report.looked_alone is not None or second_look(report) is not None
+
+
+def rerun_cases(report: Report) -> dict[str, ReRunCase | LowCase]:
+    """The cases that a second look ran again, by id: suspects, or without a base those below their threshold."""
+    if report.looked_alone is not None:
+        return {case.id: case for case in report.looked_alone.cases}
     looks = second_look(report)
     return {} if looks is None else {case.id: case for case in looks.suspects}
 
@@ -77,7 +84,7 @@ def repeats(report: Report) -> str:
     """`10 repeats each`, or `3–10 repeats each` when cases differ; `1 trial each` without repeats."""
     if single_trial(report):
         return "1 trial each"
-    word = "repeats each" if second_look(report) is None else "trials each in the first look"
+    word = "trials each in the first look" if looked_twice(report) else "repeats each"
     return f"{fmt.span([case.asked for case in report.case_reports])} {word}"
 
 
@@ -211,7 +218,7 @@ def reasons_by_case(report: Report) -> dict[str, str]:
     }
 
 
-def evidence(case: CaseReport, suspect: ReRunCase | None = None) -> Evidence | None:
+def evidence(case: CaseReport, suspect: ReRunCase | LowCase | None = None) -> Evidence | None:
     """One trial that shows why the case did not pass; None when no message is known.
 
     Of a case that was run again it is a fresh one.
@@ -252,7 +259,7 @@ def warnings(report: Report) -> Iterator[str]:
     """The report's warnings but for `single_note`, and the note on few repeats if nothing said it yet."""
     note = single_note(report)
     yield from (warning for warning in report.warnings if warning != note)
-    weak = second_look(report) is None and any(1 < case.asked < 5 for case in report.case_reports)
+    weak = not looked_twice(report) and any(1 < case.asked < 5 for case in report.case_reports)
     if weak and not any("wide interval" in warning for warning in report.warnings):
         yield WEAK_NOTE
 
@@ -270,6 +277,8 @@ def trials_done(report: Report) -> str:
         text += f", {totals.missing:,} missing"
     if looks := second_look(report):
         text += f"; {looks.calls.fresh:,} of {fmt.count(looks.calls.asked, 'fresh trial')} in the second look"
+    elif alone := report.looked_alone:
+        text += f"; {alone.fresh_trials:,} of {fmt.count(alone.asked, 'fresh trial')} in the second look"
     return text
 
 
@@ -300,6 +309,9 @@ def time_and_cost(report: Report) -> list[str]:
             whole = looks.calls.cost
             parts[-1] += " in the first look"
             parts += [f"{fmt.money(whole)} for both looks and sides"] if whole is not None else []
+        elif (alone := report.looked_alone) is not None:
+            parts[-1] += " in the first look"
+            parts += [f"{fmt.money(alone.cost)} for both looks"] if alone.cost is not None else []
     if totals.judge_cost is not None:
         parts.append(f"{fmt.money(totals.judge_cost)} for judges")
     tokens = [f"{known:,} {way}" for known, way in _tokens(report) if known is not None]

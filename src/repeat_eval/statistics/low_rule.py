@@ -44,6 +44,20 @@ def is_low(passes: int, verdicts: int, threshold: Fraction) -> bool:
     return passes * threshold.denominator < threshold.numerator * verdicts
 
 
+def could_be_low(passes: int, verdicts: int, unknown: int, threshold: Fraction) -> bool:
+    """Whether a case's first look would lie below its threshold if every trial without a verdict had failed.
+
+    Such a case is re-run too: what an error hid must not acquit it.
+
+    Args:
+        passes, verdicts: of the first look. unknown: its trials without a verdict. threshold: T in [0, 1].
+
+    Raises:
+        ValueError: bad counts, or a threshold outside [0, 1].
+    """
+    return verdicts + unknown > 0 and is_low(passes, verdicts + unknown, threshold)
+
+
 def low_rule_verdict(first: Count, fresh: Count | None, threshold: Fraction, *, asked: int) -> GateVerdict | None:
     """What the two looks make of a case.
 

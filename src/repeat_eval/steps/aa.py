@@ -50,7 +50,8 @@ def aa_from_files(files: tuple[str, ...], request: Request, draws: Draws) -> Fal
             **_looks(settings),
         )
     except ValueError as error:
-        raise Incomplete(str(error)) from None
+        missing = run.footer.missing[:3] if run.footer is not None else ()
+        raise Incomplete(": ".join([str(error), *(["; ".join(missing)] if missing else [])])) from None
 
 
 def aa_of_suite(request: Request, draws: Draws) -> tuple[FalseAlarms, list[Path]]:
@@ -102,7 +103,10 @@ def _looks(settings: ResolvedSettings) -> dict[str, Any]:
 
 def _twice(request: Request) -> Request:
     return msgspec.structs.replace(
-        request, options=_settings_twice(request.options), variables=_settings_twice(request.variables)
+        request,
+        options=_settings_twice(request.options),
+        variables=_settings_twice(request.variables),
+        looks_alone=False,
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import filecmp
 import json
+import os
 import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,10 +15,12 @@ from typing import TYPE_CHECKING
 from repeat_eval.errors import UserError
 from repeat_eval.records.trial import one_line
 from repeat_eval.steps.request import Request
+from repeat_eval.steps.sides import Checkout, root_of
 from repeat_eval.suite.settings import ResolvedSettings
 from repeat_eval.suite.spec import CaseSpec, SuiteSpec, TargetSpec
 
 if TYPE_CHECKING:
+    from repeat_eval.cassettes.compare import AnsweredOtherwise
     from repeat_eval.cassettes.session import Session
 
 FOLDER_VARIABLE = "REPEAT_EVAL_RECORDING_FOLDER"
@@ -51,6 +55,76 @@ def cassette_folder(
         return None
     path: Path = (suite_folder if settings.source("cassettes") == "suite" else Path.cwd()) / folder
     return path / BASE_FOLDER if side == "base" else path
+
+
+def folder_in_base(
+    settings: ResolvedSettings, suite_folder: Path, checkout: Checkout, base_suite: SuiteSpec | None
+) -> Path | None:
+    """Where base's own checkout holds recordings: what stands there was not written by whoever changed head's.
+
+    The folder is the one that base's own suite names, where suites name it, so that head's cannot move away from it.
+
+    Args:
+        settings: of the run. suite_folder: head's. checkout: base's files. base_suite: the suite as base has it.
+
+    Returns:
+        None when base's checkout has no such folder.
+    """
+    folder = settings["cassettes"]
+    if folder is None:
+        return None
+    of_suite = settings.source("cassettes") == "suite"
+    if of_suite and base_suite is not None:
+        folder = base_suite.settings.cassettes or folder
+    root = root_of(suite_folder.resolve())
+    here = (suite_folder if of_suite else Path.cwd()).resolve()
+    # Links are not followed at first: head may have put them there.
+    places = (Path(os.path.normpath(here / folder)), (here / folder).resolve())
+    within = next((place.relative_to(root) for place in places if place.is_relative_to(root)), None)
+    own = None if within is None else checkout.root / within
+    return own if own is not None and own.is_dir() else None
+
+
+def recordings_changed(
+    session: Session | None, cases: Sequence[CaseSpec], own: Path, request: Request, *, side: str = "head"
+) -> tuple[str, ...]:
+    """Where what a side may replay answers otherwise than base's own recordings in the same place, as sentences.
+
+    Args:
+        session: the side's, before anything is recorded. cases: those that will run.
+        own: base's own folder of head's recordings, see `folder_in_base`. request: is told what cannot be read.
+        side: `head` or `base`.
+    """
+    if session is None:
+        return ()
+    calls, responses = (mode in ("auto", "replay") for mode in (session.calls, session.responses))
+    if not (calls or responses):
+        return ()
+    from repeat_eval.cassettes import files
+    from repeat_eval.cassettes.compare import answered_otherwise, sentence
+
+    found: list[AnsweredOtherwise] = []
+    for case in cases:
+        mine, path = session.store.cassette(case.id), own / files.file_name(case.id)
+        if mine is None or not path.is_file() or _same_bytes(path, session.store.path(case.id)):
+            continue
+        try:
+            theirs = files.read(path)
+        except UserError as error:
+            problem = error.problems[0].message
+            request.say(f"base's own recordings of case {one_line(case.id, 80)} are not looked at: {problem}")
+            continue
+        if theirs.case == case.id:
+            found += answered_otherwise(mine, theirs, calls=calls, responses=responses)
+    return (sentence(found, of_base=side == "base"),) if found else ()
+
+
+def _same_bytes(one: Path, other: Path) -> bool:
+    """Whether two files are the same, as nearly all are: that is quickly seen."""
+    try:
+        return filecmp.cmp(one, other, shallow=False)
+    except OSError:
+        return False
 
 
 def session_of(

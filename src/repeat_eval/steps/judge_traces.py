@@ -164,7 +164,7 @@ def _from_recordings(folder: Path, spec: SuiteSpec, request: Request) -> Traces:
         spec, cases=tuple(msgspec.structs.replace(case, checks=(), expect_written=None) for case in spec.cases)
     )
     quiet = Request(suite=request.suite, options=options, cases=request.cases, tags=request.tags)
-    quiet = msgspec.structs.replace(quiet, environ=request.environ, run_as=request.run_as)
+    quiet = msgspec.structs.replace(quiet, environ=request.environ, run_as=request.run_as, looks_alone=False)
     return _from_trials(run_suite(quiet, spec=bare).recording.trials, spec)
 
 

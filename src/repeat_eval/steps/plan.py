@@ -18,8 +18,8 @@ from repeat_eval.analysis.planning import (
     plan_gate,
     varying_cases,
 )
-from repeat_eval.analysis.planning_looks import LooksPlan, plan_looks
-from repeat_eval.analysis.rules import Rules
+from repeat_eval.analysis.planning_looks import AlonePlan, LooksPlan, plan_alone, plan_looks
+from repeat_eval.analysis.rules import Rules, exact
 from repeat_eval.analysis.unchanged import SeenCase
 from repeat_eval.errors import Incomplete, UserError
 from repeat_eval.records.run import Run
@@ -27,10 +27,12 @@ from repeat_eval.records.trial import Trial
 from repeat_eval.statistics.second_look import Mode
 from repeat_eval.steps.bases import run_from
 from repeat_eval.steps.judging import rules_of, settings_of_run
-from repeat_eval.steps.request import Request
+from repeat_eval.steps.request import Duplicates, Request
 from repeat_eval.suite.settings import ResolvedSettings, Settings, resolve
 
 MAX_VARYING = 10
+GOOD_ALONE = 0.9
+"""True rate of the good cases for which a plan says what two looks without a base cost."""
 LOOKS = ("3+10", "3+20", "5+20")
 """Ways to look twice that every plan shows."""
 
@@ -40,6 +42,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         files: a run file, a report, or other tools' results; empty for none.
+        duplicates, format, scorer: how other tools' results are read, as in `Request`.
         bad_rate: as written, true rate of a case that should be caught; None for the usual one.
         power: wanted chance, in [0.5, 1).
         cases: K; None takes it from the file. base_repeats: trials a case that base has already.
@@ -48,6 +51,9 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     files: tuple[str, ...] = ()
+    duplicates: Duplicates = "ask"
+    format: str | None = None
+    scorer: str | None = None
     bad_rate: str | None = None
     power: float = 0.8
     cases: int | None = None
@@ -67,7 +73,13 @@ def make_plan(wishes: Wishes, options: Settings, variables: Settings) -> Plan:
         UserError: something asked for is out of its range, or a file cannot be read.
         Incomplete: the file holds no verdict.
     """
-    request = Request(options=options, variables=variables)
+    request = Request(
+        options=options,
+        variables=variables,
+        duplicates=wishes.duplicates,
+        format=wishes.format,
+        scorer=wishes.scorer,
+    )
     run = run_from(wishes.files, request) if wishes.files else None
     layers = () if run is None else (("run file", settings_of_run(run)),)
     settings = resolve(("option", options), ("variable", variables), *layers)
@@ -87,6 +99,7 @@ def make_plan(wishes: Wishes, options: Settings, variables: Settings) -> Plan:
             ),
             comparison=comparison,
             looks=None if comparison is None else _looks(comparison, settings, seen),
+            alone=None if comparison is None else _alone(comparison, settings),
             varying=varying_cases({case.id: (case.passed, case.verdicts) for case in seen})[:MAX_VARYING],
             varied=sum(0 < case.passed < case.verdicts for case in seen),
             suite=run.header.suite if run is not None else None,
@@ -161,6 +174,29 @@ def _looks(comparison: ComparisonPlan, settings: ResolvedSettings, seen: Sequenc
     )
 
 
+def _alone(comparison: ComparisonPlan, settings: ResolvedSettings) -> AlonePlan | None:
+    """Two looks of a run without a base: only where they are asked for."""
+    from repeat_eval.suite.second_look import parse_second_look, written
+
+    rules = rules_of(settings)
+    if settings.source("second_look") == "default":
+        return None
+    choice = parse_second_look(settings["second_look"])
+    if not choice.enabled or rules.min_reliability is not None:
+        return None
+    return plan_alone(
+        written(choice),
+        comparison.cases,
+        first=choice.first,
+        fresh=choice.fresh,
+        threshold=exact(rules.threshold),
+        gate=rules.gate,
+        good_rate=max(GOOD_ALONE, float(exact(rules.threshold))),
+        bad_rate=comparison.bad_rate,
+        cost_per_trial=comparison.cost_per_trial,
+    )
+
+
 def _cost(trials: Sequence[Trial]) -> float | None:
     known = [trial.cost for trial in trials if trial.cost is not None]
     return sum(known) / len(known) if known else None
@@ -171,7 +207,8 @@ def _warnings(wishes: Wishes, run: Run | None, seen: Sequence[SeenCase], rules: 
         assumed = wishes.cases is not None and wishes.spread is None
         text = f"the spread of {TYPICAL_SPREAD} is assumed: that of a mostly solid suite; a run file tells yours"
         return [text] if assumed else []
-    warnings = list(run.warnings)
+    read = run.header.warnings if run.header.source == "results" else ()
+    warnings = [*read, *run.warnings]
     if not run.complete:
         warnings.append("the run was interrupted: the figures come from the trials that there are")
     if wishes.spread is None and all(case.verdicts < 2 for case in seen):

@@ -60,6 +60,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         settings_from: whose suite file decides thresholds, gates and repeats.
         cases, tags: which cases; empty means all.
         fresh_trials: which trials a further look at the suite takes; None for an ordinary run.
+        looks_alone: whether a run without a base may take two looks where they are asked for; not where its trials are
+            to be many of every case.
         shard: number of the shard to run, and how many there are; None for a whole run.
         durations: file of an earlier run by whose durations the trials are divided among shards.
         scheduler: address of the Dask cluster whose workers run the trials; None runs them here.
@@ -97,6 +99,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     fresh_trials: FreshTrials | None = None
+    looks_alone: bool = True
     shard: tuple[int, int] | None = None
     durations: Path | None = None
     scheduler: str | None = None

@@ -18,10 +18,12 @@ from repeat_eval.execution.stopping import Stop, signals_stop
 from repeat_eval.records.run import Run, RunHeader
 from repeat_eval.steps.budgets import stop_of
 from repeat_eval.steps.cassette_session import (
+    BASE_FOLDER,
     cassette_folder,
     child_variables,
     misses_file,
     noted_misses,
+    recordings_changed,
     replays_responses,
     session_of,
 )
@@ -41,7 +43,8 @@ if TYPE_CHECKING:
 class SidePlan(msgspec.Struct, frozen=True, kw_only=True):
     """One side of a run before it starts.
 
-    `root` is the root of the side's checkout, when its targets must not come from anywhere else.
+    `root` is the root of the side's checkout, when its targets must not come from anywhere else. `recordings` is where
+    base's own checkout holds recordings, which head's and base's in this run are compared with; None for nowhere.
     """
 
     spec: SuiteSpec
@@ -50,6 +53,7 @@ class SidePlan(msgspec.Struct, frozen=True, kw_only=True):
     header: RunHeader
     function: FunctionTarget | None = None
     root: Path | None = None
+    recordings: Path | None = None
 
 
 class SidesDone(msgspec.Struct, frozen=True):
@@ -74,6 +78,8 @@ def run_sides(
     if base is not None:
         other_session = _session(base, request, "base", head.spec.folder)
         headers = {BASE_FILE: _marked(base, other_session), **headers}
+        if changed := _recordings_changed(head, base, (session, other_session), request):
+            headers[RUN_FILE] = msgspec.structs.replace(headers[RUN_FILE], recordings_changed=changed)
     with (
         recordings(headers, request, screened=screening is not None) as records,
         target_log(request) as on_log,
@@ -176,6 +182,18 @@ def _session(side: SidePlan, request: Request, name: str, beside: Path | None = 
     is_function = side.function is not None
     return session_of(
         side.spec, side.cases, side.settings, request, function=is_function, side=name, folder_of_suite=beside
+    )
+
+
+def _recordings_changed(
+    head: SidePlan, base: SidePlan, sessions: tuple[Session | None, Session | None], request: Request
+) -> tuple[str, ...]:
+    """Where what head and base replay, in this order of sessions, answers otherwise than base's own checkout."""
+    if base.recordings is None:
+        return ()
+    return (
+        *recordings_changed(sessions[0], head.cases, base.recordings, request),
+        *recordings_changed(sessions[1], base.cases, base.recordings / BASE_FOLDER, request, side="base"),
     )
 
 

@@ -16,6 +16,7 @@ from repeat_eval.records.revision import commit_of
 from repeat_eval.records.run import RunHeader, Selection
 from repeat_eval.reports.registry import preload
 from repeat_eval.steps.bases import Base, asks_models, base_from_files, suite_of_base, with_models_of, with_settings_of
+from repeat_eval.steps.cassette_session import folder_in_base
 from repeat_eval.steps.finished import Finished
 from repeat_eval.steps.judging import report_of, rules_of
 from repeat_eval.steps.recording import now
@@ -132,8 +133,27 @@ def _looking_twice(
     splits = stored is not None and not beside and rules_of(settings).gate_stored
     if request.fresh_trials is not None or not (beside or splits or not unasked):
         return header, settings, None
-    from repeat_eval.steps.second_look import chosen, most_said, shown_settings, tell, why_fixed, with_looks
+    from repeat_eval.steps.second_look import (
+        chosen,
+        most_said,
+        shown_settings,
+        tell,
+        unforgiving,
+        why_fixed,
+        with_looks,
+    )
 
+    if not beside and stored is None and not request.base:
+        from repeat_eval.steps.looks_alone import looking_alone
+
+        made, text = None, ""
+        if request.looks_alone:
+            made, text = looking_alone(header, settings, cases, shard=request.shard is not None)
+        if made is not None:
+            tell(request, text)
+        elif text:
+            request.say(text)
+        return made or header, settings, None
     looks = chosen(settings, cases, shard=request.shard is not None) if beside or splits else None
     screening = None
     if looks is not None and stored is not None:
@@ -152,7 +172,8 @@ def _looking_twice(
         return header, settings, None
     if screening is not None:
         looks = screening.looks(looks)
-    header = with_looks(header, looks, cases, fixed=screening.unknown if screening is not None else ())
+    unknown = screening.unknown if screening is not None else ()
+    header = with_looks(header, looks, cases, fixed={*unknown, *unforgiving(settings, cases)})
     settings = shown_settings(settings, looks)
     tell(request, most_said(header, settings))
     return header, settings, screening
@@ -192,7 +213,15 @@ def _base_plan(
 
         base_header = with_base_written(base_header, written)
     root = None if request.base_target is not None or function is not None else checkout.root
-    return SidePlan(spec=base, cases=cases, settings=head.settings, header=base_header, function=function, root=root)
+    return SidePlan(
+        spec=base,
+        cases=cases,
+        settings=head.settings,
+        header=base_header,
+        function=function,
+        root=root,
+        recordings=None if root is None else folder_in_base(head.settings, head.spec.folder, checkout, base_suite),
+    )
 
 
 def _as_base_wrote_it(base_suite: SuiteSpec, request: Request) -> RunHeader:
@@ -202,11 +231,12 @@ def _as_base_wrote_it(base_suite: SuiteSpec, request: Request) -> RunHeader:
     header = _header(base_suite, cases, layers, request, in_process=False)
     if request.fresh_trials is not None or request.shard is not None:
         return header
-    from repeat_eval.steps.second_look import chosen, with_looks
+    from repeat_eval.steps.second_look import chosen, unforgiving, with_looks
 
     with contextlib.suppress(UserError):
         looks = chosen(layers, cases)
-        return header if looks is None else with_looks(header, looks, cases)
+        fixed = unforgiving(layers, cases)
+        return header if looks is None else with_looks(header, looks, cases, fixed=fixed)
     return header
 
 

@@ -119,7 +119,7 @@ def stored_beside(files: Sequence[Path], header: RunHeader) -> Run | None:
         UserError: the file is gone, or is of another base.
     """
     looks = header.second_look
-    if isinstance(looks, UnsetType) or looks.mode == "side-by-side":
+    if isinstance(looks, UnsetType) or looks.mode in ("side-by-side", "alone"):
         return None
     path = files[0].parent / STORED_FILE
     if not path.is_file():

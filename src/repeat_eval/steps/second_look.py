@@ -33,8 +33,9 @@ _STRENGTH: dict[Source, int] = {"option": 3, "variable": 2, "suite": 1}
 def chosen(settings: ResolvedSettings, cases: Sequence[CaseSpec], *, shard: bool = False) -> TwoLooks | None:
     """The two looks that a run beside base takes; None for a fixed number of repeats.
 
-    Where nobody says anything they are 3+20, if no repeats are set either. Where both are set, the stronger place holds
-    (option, variable, suite), and of one place the looks; repeats then hold where they are fixed.
+    Where nobody says anything they are 3+20, if no repeats are set either and not every case's gate is one that any
+    miss fails. Where both are set, the stronger place holds (option, variable, suite), and of one place the looks;
+    repeats then hold where they are fixed.
 
     Args:
         settings: of the run. cases: those that will run.
@@ -45,6 +46,8 @@ def chosen(settings: ResolvedSettings, cases: Sequence[CaseSpec], *, shard: bool
     """
     asked_for = settings.source("second_look") != "default"
     if _repeats_are_fixed(settings, cases):
+        return None
+    if not asked_for and cases and len(unforgiving(settings, cases)) == len(cases):
         return None
     choice = parse_second_look(settings["second_look"]) if asked_for else WORDS[USUAL]
     alpha = rules_of(settings).spent_alpha_text
@@ -71,6 +74,25 @@ def _repeats_are_fixed(settings: ResolvedSettings, cases: Sequence[CaseSpec]) ->
     if source == "default":
         return repeats != "default" or any(case.repeats for case in cases)
     return _STRENGTH.get(source, 0) < _STRENGTH.get(repeats, 0)
+
+
+def repeats_are_stronger(settings: ResolvedSettings) -> bool:
+    """Whether repeats are set in a place as strong as that of the second look, or stronger."""
+    source, repeats = settings.source("second_look"), settings.source("repeats")
+    return repeats != "default" and _STRENGTH.get(source, 0) <= _STRENGTH.get(repeats, 0)
+
+
+def unforgiving(settings: ResolvedSettings, cases: Sequence[CaseSpec]) -> frozenset[str]:
+    """Ids of the cases whose gate any miss in ten trials fails: a short first look would forgive misses.
+
+    Such a case keeps its fixed repeats, which are then its first look.
+    """
+    from repeat_eval.analysis.looked_twice import forgives_misses
+
+    rules = rules_of(settings)
+    return frozenset(
+        case.id for case in cases if not forgives_misses(case.threshold or rules.threshold, case.gate or rules.gate)
+    )
 
 
 def why_fixed(settings: ResolvedSettings, cases: int | None, *, command: bool = False) -> str | None:
@@ -104,7 +126,7 @@ def with_looks(
 
     Args:
         header: as for fixed repeats. looks: the looks. cases: those of the header.
-        fixed: ids of cases that keep their fixed repeats, since base says nothing about them.
+        fixed: ids of cases that keep their fixed repeats, since base says nothing about them or any miss fails them.
     """
     own = {case.id: case.repeats or looks.first for case in cases if case.id not in fixed}
     plans = tuple([msgspec.structs.replace(plan, asked=own.get(plan.id, plan.asked)) for plan in header.cases])
@@ -127,11 +149,13 @@ def most_said(header: RunHeader, settings: ResolvedSettings) -> str:
     looks = header.second_look
     assert not isinstance(looks, UnsetType)  # noqa: S101 - the caller looked
     alone = looks.mode != "side-by-side"
+    asked = sorted({plan.asked for plan in header.cases})
+    each = f"{looks.first}" if asked == [looks.first] else f"{asked[0]} to {asked[-1]}"
     first = (1 if alone else 2) * sum(plan.asked for plan in header.cases)
     bound = cost_bound(len(header.cases), looks.settings(0.05))
     fresh, alarm = bound.without_alarm - bound.first, bound.most - bound.first
     text = (
-        f"second look: {first:,} trials first, {looks.first} {'of head' if alone else 'a side'} of a case, then "
+        f"second look: {first:,} trials first, {each} {'of head' if alone else 'a side'} of a case, then "
         f"{looks.fresh} fresh ones {'of head' if looks.mode == 'split' else 'a side'} of each suspect; at most "
         f"{first + fresh:,} trials"
     )
@@ -176,10 +200,14 @@ def after_first_look(
         trials: how many were run just now, and seconds: in how many seconds. free: whether fresh trials cost nothing.
         screening: the stored base, if there is one.
     """
+    looks = records[-1].header.second_look
+    if looks and looks.mode == "alone":
+        from repeat_eval.steps.looks_alone import after_first_look_alone
+
+        return after_first_look_alone(records[-1], settings, free=free)
     from repeat_eval.analysis.second_look import plan_rerun
 
     rules = rules_of(settings)
-    looks = records[-1].header.second_look
     assert not isinstance(looks, UnsetType)  # noqa: S101 - the caller looked
     runs = [Run(header=record.header, trials=record.trials) for record in records]
     head, base = runs[-1], None if screening is not None else runs[0]
@@ -195,7 +223,7 @@ def after_first_look(
         return After(closed, "second look: too few cases have verdicts on both sides, so nothing is run again")
     if looks.first_ended:
         return After(looks, _said(found, looks, None))
-    each = None if free else _cost_of_a_trial(records)
+    each = None if free else cost_of_a_trial(records)
     if found.alarm:
         fresh = sides_of(looks) * sum(found.trials.values())
         why = _not_allowed(fresh, each, settings, stop, trials=trials, seconds=seconds)
@@ -224,10 +252,11 @@ def _not_allowed(
 
 def sides_of(looks: TwoLooks) -> int:
     """How many sides the fresh trials are run on."""
-    return 1 if looks.mode == "split" else 2
+    return 1 if looks.mode in ("split", "alone") else 2
 
 
-def _cost_of_a_trial(records: Sequence[Recording]) -> float | None:
+def cost_of_a_trial(records: Sequence[Recording]) -> float | None:
+    """Mean cost of a trial so far, in US dollars; None if none is known."""
     known = [spent for record in records for trial in record.trials if (spent := trial.spent) is not None]
     return sum(known) / len(known) if known else None
 

@@ -61,7 +61,9 @@ class Settings(BaseModel):
     second_look: fields.SecondLook | None = Field(
         None,
         description="Two looks where base runs beside head: 3+20 (by itself from 6 cases on where no repeats are set), "
-        "3+10, 5+20, both (improvements too), off, or first, fresh, cut, alarm, cap.",
+        "3+10, 5+20, both (improvements too), off, or first, fresh, cut, alarm, cap. Asked for, it holds "
+        "without a base too, unless repeats are set in the same or a stronger place: cases below their threshold are "
+        "run again.",
     )
     workers: fields.Workers | None = Field(None, description="Trials in flight at once (default 4).")
     seed: fields.Seed | None = Field(None, description="Seed of everything random (default 0).")
