@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from looks_alone_runs import LETTERS, alone, judged, of, run_of
 
 from repeat_eval.analysis.analyse import analyse
+from repeat_eval.analysis.false_alarms import seen_cases
 from repeat_eval.analysis.looks_alone import low_cases
+from repeat_eval.analysis.planning_looks import plan_alone
 from repeat_eval.analysis.report import CaseReport, Report
 from repeat_eval.analysis.rules import Rules, exact
 from repeat_eval.records.run import CasePlan, Run, RunFooter, RunHeader
@@ -199,3 +201,45 @@ def test_the_looks_of_a_run_without_a_base_are_none_for_a_comparison() -> None:
 def test_fresh_trials_that_can_fail_no_case_are_warned_about() -> None:
     report = judged({"a": ("PPP", "")}, Rules(threshold="0.5"), fresh=2)
     assert report.warnings
+
+
+def test_what_is_planned_from_such_a_run_comes_from_its_first_look() -> None:
+    cases, _ = seen_cases(run_of({"a": ("PPF", "F" * 20)}), Rules())
+    assert [(case.passed, case.failed) for case in cases] == [(2, 1)]
+
+
+def test_a_plan_says_what_two_looks_without_a_base_cost_and_what_fails() -> None:
+    plan = plan_alone(
+        "3+20",
+        24,
+        first=3,
+        fresh=20,
+        threshold=exact("0.8"),
+        gate="wilson",
+        good_rate=0.9,
+        bad_rate=0.5,
+        cost_per_trial=0.5,
+    )
+    assert plan is not None
+    assert (plan.trials, plan.most) == (72, 552)
+    assert plan.good == pytest.approx(72 + 24 * 20 * (1 - 0.9**3))
+    assert (plan.cost_first, plan.cost_most) == (36.0, 276.0)
+    assert plan.bad_fails == pytest.approx(0.760, abs=0.0006)
+
+
+@pytest.mark.parametrize(
+    ("cases", "threshold", "gate"), [(5, "0.8", "wilson"), (24, "1.0", "wilson"), (24, "0.8", "strict")]
+)
+def test_there_is_no_such_plan_where_repeats_are_fixed(cases: int, threshold: str, gate: str) -> None:
+    plan = plan_alone(
+        "3+20",
+        cases,
+        first=3,
+        fresh=20,
+        threshold=exact(threshold),
+        gate=gate,  # type: ignore[arg-type]
+        good_rate=0.9,
+        bad_rate=0.5,
+        cost_per_trial=None,
+    )
+    assert plan is None

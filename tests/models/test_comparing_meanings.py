@@ -15,6 +15,7 @@ from model_server.behaviours import Bucket
 from repeat_eval.errors import UserError
 from repeat_eval.models.call import CallSlot, ModelReply, ModelRequest
 from repeat_eval.models.embeddings import compare, cosine, endpoint_of, make_embedding_ask, vectors_of
+from repeat_eval.models.provider import HowToAsk
 from repeat_eval.suite.checks.base import Answer, NoVerdict, Observation, Score
 from repeat_eval.suite.checks.similar import Similar
 from repeat_eval.targets.base import TargetError
@@ -32,14 +33,8 @@ def compared(server: ModelServer, output: Any, retries: int = 0, timeout: float 
     check = Similar({"model": "openai:embed", "url": server.url, "api_key_env": "MY_KEY", **argument})
 
     async def run() -> Score:
-        ask = make_embedding_ask(
-            check.model,
-            url=check.url,
-            api_key_env=check.api_key_env,
-            environ={"MY_KEY": KEY},
-            timeout=timeout,
-            retries=retries,
-        )
+        how = HowToAsk(environ={"MY_KEY": KEY}, timeout=timeout, retries=retries)
+        ask = make_embedding_ask(check.model, how, url=check.url, api_key_env=check.api_key_env)
         await ask.start()
         try:
             return await compare(ask, check, "similar", seen(output))

@@ -11,7 +11,7 @@ from model_server import ModelServer, agent, call, cut, in_turn, malformed, refu
 
 from repeat_eval.errors import UserError
 from repeat_eval.models.call import CallSlot, ModelReply, ModelRequest
-from repeat_eval.models.provider import make_ask
+from repeat_eval.models.provider import HowToAsk, make_ask
 from repeat_eval.models.provider_messages import NOT_JSON
 from repeat_eval.records.trial import Tokens
 from repeat_eval.targets.base import TargetError
@@ -39,7 +39,8 @@ def calling(call_id: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 async def asked(server: ModelServer, name: str, *requests: ModelRequest, **options: Any) -> list[ModelReply]:
     environ = {"MY_KEY": KEY}
-    ask = make_ask(name, url=url_of(server, name), api_key_env="MY_KEY", environ=environ, **options)
+    how = HowToAsk(environ=environ, **options)
+    ask = make_ask(name, how, url=url_of(server, name), api_key_env="MY_KEY")
     await ask.start()
     try:
         return [
@@ -85,7 +86,7 @@ def test_a_model_calls_a_tool_and_reads_what_it_gave(model_server: ModelServer, 
     first = ModelRequest(model=name, messages=ASK, tools=TOOLS, settings=settings)
 
     async def both() -> tuple[ModelReply, ModelReply]:
-        ask = make_ask(name, url=url_of(model_server, name), environ={})
+        ask = make_ask(name, HowToAsk(environ={}), url=url_of(model_server, name))
         await ask.start()
         one = await ask(first, SLOT)
         (made,) = one.tool_calls
@@ -221,7 +222,7 @@ def test_an_error_is_followed_by_another_try_and_counted(model_server: ModelServ
     model_server.answer = in_turn(refuse(503), say("Hello."))
 
     async def scenario() -> tuple[ModelReply, int]:
-        ask = make_ask(name, url=url_of(model_server, name), environ={}, retries=2)
+        ask = make_ask(name, HowToAsk(environ={}, retries=2), url=url_of(model_server, name))
         await ask.start()
         reply = await ask(ModelRequest(model=name, messages=ASK), SLOT)
         await ask.close()
@@ -233,18 +234,23 @@ def test_an_error_is_followed_by_another_try_and_counted(model_server: ModelServ
 
 def test_a_missing_key_is_said_before_anything_is_asked() -> None:
     with pytest.raises(UserError, match="OPENAI_API_KEY is not set"):
-        make_ask("openai:gpt-x", environ={})
+        make_ask("openai:gpt-x", HowToAsk(environ={}))
     with pytest.raises(UserError, match="MY_KEY is not set"):
-        make_ask("openai:gpt-x", url="http://127.0.0.1:9/v1", api_key_env="MY_KEY", environ={"OPENAI_API_KEY": KEY})
+        make_ask(
+            "openai:gpt-x",
+            HowToAsk(environ={"OPENAI_API_KEY": KEY}),
+            url="http://127.0.0.1:9/v1",
+            api_key_env="MY_KEY",
+        )
     with pytest.raises(UserError, match="GOOGLE_API_KEY or GEMINI_API_KEY is not set"):
-        make_ask("google:gemini-x", environ={"GOOGLE_API_KEY": " \n"})
+        make_ask("google:gemini-x", HowToAsk(environ={"GOOGLE_API_KEY": " \n"}))
 
 
 @pytest.mark.parametrize("name", WIRES)
 def test_the_usual_key_is_not_sent_to_an_endpoint_of_ones_own(model_server: ModelServer, name: str) -> None:
     async def scenario() -> None:
         environ = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY}
-        ask = make_ask(name, url=url_of(model_server, name), environ=environ)
+        ask = make_ask(name, HowToAsk(environ=environ), url=url_of(model_server, name))
         await ask.start()
         await ask(ModelRequest(model=name, messages=ASK), SLOT)
         await ask.close()
@@ -256,7 +262,9 @@ def test_the_usual_key_is_not_sent_to_an_endpoint_of_ones_own(model_server: Mode
 
 def test_the_usual_variable_of_the_endpoint_is_followed_with_the_usual_key(model_server: ModelServer) -> None:
     async def scenario() -> None:
-        ask = make_ask("openai:gpt-x", environ={"OPENAI_API_KEY": f"{KEY}\n", "OPENAI_BASE_URL": model_server.url})
+        ask = make_ask(
+            "openai:gpt-x", HowToAsk(environ={"OPENAI_API_KEY": f"{KEY}\n", "OPENAI_BASE_URL": model_server.url})
+        )
         await ask.start()
         await ask(ModelRequest(model="openai:gpt-x", messages=ASK), SLOT)
         await ask.close()
@@ -275,7 +283,7 @@ def test_the_usual_variable_of_the_endpoint_is_followed_with_the_usual_key(model
 )
 def test_a_provider_that_cannot_be_asked_is_said(name: str, sentence: str) -> None:
     with pytest.raises(UserError) as caught:
-        make_ask(name, environ={})
+        make_ask(name, HowToAsk(environ={}))
     assert str(caught.value).startswith(sentence)
 
 
@@ -284,11 +292,11 @@ def test_without_the_client_library_the_extra_is_named(monkeypatch: pytest.Monke
 
     monkeypatch.setitem(sys.modules, "pydantic_ai", None)
     with pytest.raises(UserError, match=r"pip install 'repeat-eval\[models\]'"):
-        make_ask("openai:gpt-x", environ={"OPENAI_API_KEY": KEY})
+        make_ask("openai:gpt-x", HowToAsk(environ={"OPENAI_API_KEY": KEY}))
 
 
 def test_offline_needs_no_key_and_asks_nobody() -> None:
-    ask = make_ask("openai:gpt-x", environ={}, offline=True)
+    ask = make_ask("openai:gpt-x", HowToAsk(environ={}, offline=True))
     with pytest.raises(TargetError) as caught:
         asyncio.run(ask(ModelRequest(model="openai:gpt-x", messages=ASK), SLOT))
     assert (caught.value.kind, caught.value.retryable) == ("recording", False)
@@ -313,7 +321,7 @@ def test_a_setting_that_the_model_would_never_be_told_is_refused(
 ) -> None:
     with warnings.catch_warnings(), pytest.raises(UserError) as caught:
         warnings.simplefilter("error")
-        make_ask(name, environ=KEYS).check_settings(settings)
+        make_ask(name, HowToAsk(environ=KEYS)).check_settings(settings)
     assert str(caught.value).startswith(f"{name} takes no ")
     assert said in str(caught.value)
 
@@ -330,8 +338,8 @@ def test_a_setting_that_the_model_would_never_be_told_is_refused(
     ],
 )
 def test_settings_that_reach_the_model_are_taken(name: str, settings: dict[str, Any]) -> None:
-    make_ask(name, environ=KEYS).check_settings(settings)
+    make_ask(name, HowToAsk(environ=KEYS)).check_settings(settings)
 
 
 def test_where_nothing_is_asked_live_no_setting_is_refused() -> None:
-    make_ask("openai:gpt-5-mini", environ={}, offline=True).check_settings({"temperature": 0})
+    make_ask("openai:gpt-5-mini", HowToAsk(environ={}, offline=True)).check_settings({"temperature": 0})

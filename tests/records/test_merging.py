@@ -179,6 +179,13 @@ def test_starting_times_and_warnings_of_all_shards_count() -> None:
     assert (header.started, header.warnings, header.replayed) == ("2025-12-31T00:00:00Z", ("w",), True)
 
 
+def test_changed_recordings_that_any_shard_met_are_told_once() -> None:
+    parts = shards(SUITE, 3, all_trials())
+    assert merge(parts).header.recordings_changed is UNSET
+    parts[1:] = [with_header(part, recordings_changed=("2 recordings answer otherwise",)) for part in parts[1:]]
+    assert merge(parts).header.recordings_changed == ("2 recordings answer otherwise",)
+
+
 def test_a_run_of_the_command_without_results_is_an_error_of_the_cases_that_other_shards_know() -> None:
     done = [trial("t", number) for number in range(1, 7) if number != 2]
     parts = shards(COMMAND, 3, done)

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repeat_eval.statistics.low_rule import is_low, low_rule_applies, low_rule_fail_probability, low_rule_verdict
+from repeat_eval.statistics.low_rule import (
+    could_be_low,
+    is_low,
+    low_rule_applies,
+    low_rule_fail_probability,
+    low_rule_verdict,
+)
 from repeat_eval.statistics.second_look import SecondLookSettings, first_look
 from repeat_eval.statistics.second_look_planning import (
     chance_to_find,
@@ -161,3 +167,12 @@ def test_the_first_part_of_a_split_is_drawn_without_replacement() -> None:
 def test_two_stored_trials_cannot_be_split() -> None:
     with pytest.raises(ValueError, match="at least 3 verdicts"):
         split_stored(2, 2, base="abc", case="greets")
+
+
+def test_a_first_look_could_be_low_when_it_would_be_with_its_unknown_trials_failed() -> None:
+    threshold = Fraction("0.8")
+    assert not could_be_low(3, 3, 0, threshold)
+    assert could_be_low(2, 2, 1, threshold)
+    assert could_be_low(0, 0, 3, threshold)
+    assert not could_be_low(9, 9, 1, threshold)
+    assert not could_be_low(0, 0, 0, threshold)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from repeat_eval import Case, Suite
 from repeat_eval.analysis.report import LooksAlone, Report
 from repeat_eval.errors import UserError
 from repeat_eval.records.journal import read_run
+from repeat_eval.steps.aa import Draws, aa_of_suite
 from repeat_eval.steps.finished import Finished
 from repeat_eval.steps.read_results import compared
 from repeat_eval.steps.request import Request
@@ -137,6 +139,7 @@ def test_the_repeats_of_a_case_are_its_first_look() -> None:
         ({"of": suite(CASES[:5])}, "there are fewer than 6 cases"),
         ({"gate": "strict"}, "no case has a gate that forgives a miss among ten trials"),
         ({"min_reliability": "0.8"}, "min-reliability is judged by all trials of a case"),
+        ({"min_stability": "0.5"}, "min-stability is judged by all trials of a case"),
     ],
 )
 def test_a_run_that_cannot_look_twice_keeps_ten_repeats_and_says_why(more: dict[str, Any], why: str) -> None:
@@ -230,3 +233,23 @@ def test_the_python_api_looks_twice_at_one_function() -> None:
     report = suite(second_look="3+20").run(head)
     assert dict(head.by_case()) == {case: 23 if case == "case 2" else 3 for case in CASES}
     assert report.cases["case 2"].verdict == "fail"
+
+
+def test_a_check_of_the_gates_runs_every_case_as_often_as_for_two_sides(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("def answer(question):\n    return 'no' if question == 'c3' else 'yes'\n")
+    cases = "".join(f"  - {{id: c{n}, input: c{n}, expect: [{{contains: yes}}]}}\n" for n in range(6))
+    path = tmp_path / "suite.yaml"
+    path.write_text(f'name: desk\ntarget: {{python: "agent:answer"}}\nsecond_look: 3+20\ncases:\n{cases}')
+    aa_of_suite(Request(suite=path, out=tmp_path / "out"), Draws(simulations=10, splits=10))
+    trials = Counter(trial.case for trial in read_run(tmp_path / "out" / "run.jsonl").trials)
+    assert set(trials.values()) == {20}
+
+
+def test_recordings_of_a_first_look_never_stand_for_fresh_trials(tmp_path: Path) -> None:
+    asked = Asked(once("case 3"))
+    twice(asked, cassettes=str(tmp_path / "tapes"), cassette_mode="record")
+    again = Asked()
+    replayed = twice(again, cassettes=str(tmp_path / "tapes"), cassette_mode="replay")
+    assert again.calls == []
+    assert [case.id for case in looked(replayed.report).cases] == ["case 3"]
+    assert any("fresh trials of head were answered by a cache" in text for text in replayed.report.warnings)

@@ -265,9 +265,9 @@ def test_a_shard_cannot_look_twice() -> None:
         run_suite(request, spec=suite()._spec(), function=function, base_function=function)
 
 
-def test_without_a_base_the_number_of_repeats_is_fixed() -> None:
+def test_without_a_base_the_number_of_repeats_is_fixed_unless_looks_are_asked_for() -> None:
     head = Asked()
-    report = suite(second_look="3+20").run(head)
+    report = suite().run(head)
     assert set(head.by_case().values()) == {10}
     assert report.comparison is None
 

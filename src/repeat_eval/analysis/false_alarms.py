@@ -26,6 +26,7 @@ from repeat_eval.analysis.alarms import (
     judge_of,
     suite_gates,
 )
+from repeat_eval.analysis.first_look import first_trials
 from repeat_eval.analysis.looks_alarms import LooksAlarms, looks_alarms
 from repeat_eval.analysis.planning import any_of
 from repeat_eval.analysis.report import Interval
@@ -201,8 +202,11 @@ def false_alarms(
 def seen_cases(
     run: Run, rules: Rules, repeats: int | Literal["half"] | None = None
 ) -> tuple[list[SeenCase], dict[str, list[Trial]]]:
-    """The counts of a run's cases, with `count_as_failed` applied, and their trials."""
-    by_case = trials_by_case(run.trials)
+    """The counts of a run's cases, with `count_as_failed` applied, and their trials; of a run of two looks the first.
+
+    Cases are run again because their first look was low, so counts of both would be bent.
+    """
+    by_case = trials_by_case(first_trials(run.header, run.trials))
     cases = []
     for plan in plans_of(run, by_case):
         outcomes = Counter(_outcome(trial, rules) for trial in by_case.get(plan.id, ()))

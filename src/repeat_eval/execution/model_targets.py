@@ -73,26 +73,15 @@ class ModelTargets:
             seed = workshop.settings["seed"] if workshop.seed is None else workshop.seed
             ask: AskModel = ScriptedModel(written.script, seed)
             if workshop.replays_calls:
-                return _offline(SCRIPT, workshop)
+                from repeat_eval.models.provider import make_ask
+
+                return make_ask(SCRIPT, workshop.how_to_ask(timeout=timeout, retries=retries, retry_on=retry_on))
             return Plain(ask if workshop.wrap is None else workshop.wrap(ask))
         assert written.name is not None  # noqa: S101 - either a name or a script
-        if workshop.replays_calls:
-            return _offline(written.name, workshop)
         from repeat_eval.models.provider import make_ask
 
-        asker = make_ask(
-            written.name,
-            url=written.url,
-            api_key_env=written.api_key_env,
-            environ=workshop.environ,
-            timeout=timeout,
-            throttles=workshop.throttles,
-            pace=workshop.shared_pace(),
-            retries=retries,
-            retry_on=retry_on,
-            seed=workshop.settings["seed"],
-            wrap=workshop.wrap,
-        )
+        how = workshop.how_to_ask(timeout=timeout, retries=retries, retry_on=retry_on)
+        asker = make_ask(written.name, how, url=written.url, api_key_env=written.api_key_env)
         try:
             asker.check_settings(written.settings)
         except UserError as error:
@@ -102,9 +91,3 @@ class ModelTargets:
 
 class _SettingsRefused(UserError):
     """The model is right, and its settings are not."""
-
-
-def _offline(name: str, workshop: Workshop) -> Asking:
-    from repeat_eval.models.provider import make_ask
-
-    return make_ask(name, environ=workshop.environ, wrap=workshop.wrap, offline=True)

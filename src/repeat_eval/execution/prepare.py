@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from repeat_eval.execution.judges import BoundJudges
     from repeat_eval.execution.model_targets import ModelTargets
     from repeat_eval.models.call import AskModel
-    from repeat_eval.models.provider import Asker
+    from repeat_eval.models.provider import Asker, HowToAsk
     from repeat_eval.models.throttle import Throttle
     from repeat_eval.targets.function_target import FunctionTarget
     from repeat_eval.targets.rate_limit import Pace
@@ -260,16 +260,24 @@ class Workshop(msgspec.Struct):
         from repeat_eval.models.embeddings import make_embedding_ask
         from repeat_eval.models.provider import make_ask
 
-        return (make_embedding_ask if embedding else make_ask)(
-            model,
-            url=url,
-            api_key_env=api_key_env,
-            environ=self.environ,
+        how = self.how_to_ask(
             timeout=self.settings["timeout"] if timeout is None else timeout,
-            throttles=self.throttles,
-            pace=self.shared_pace(),
             retries=self.settings["retries"],
             retry_on=frozenset(self.settings["retry_on"]),
+        )
+        return (make_embedding_ask if embedding else make_ask)(model, how, url=url, api_key_env=api_key_env)
+
+    def how_to_ask(self, *, timeout: float | None, retries: int, retry_on: frozenset[ErrorKind]) -> HowToAsk:
+        """How this side asks models; `timeout` is in seconds, for one try of one call."""
+        from repeat_eval.models.provider import HowToAsk
+
+        return HowToAsk(
+            environ=self.environ,
+            timeout=timeout,
+            throttles=self.throttles,
+            pace=self.shared_pace(),
+            retries=retries,
+            retry_on=retry_on,
             seed=self.settings["seed"],
             wrap=self.wrap,
             offline=self.replays_calls,

@@ -9,24 +9,21 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from repeat_eval.errors import UserError
 from repeat_eval.models.call import AskModel, CallSlot, ModelReply, ModelRequest
 from repeat_eval.models.judging import spent_on
-from repeat_eval.models.provider import URL_VARIABLES, Asker, make_ask
-from repeat_eval.models.retrying_calls import RetryingCalls, TooManyCalls
-from repeat_eval.models.throttle import Throttle
-from repeat_eval.records.trial import ErrorKind, Judge, Tokens, bounded, clean, one_line
+from repeat_eval.models.provider import URL_VARIABLES, Asker, HowToAsk, make_ask
+from repeat_eval.models.retrying_calls import TooManyCalls
+from repeat_eval.records.trial import Judge, Tokens, bounded, clean, one_line
 from repeat_eval.suite.checks.base import NoVerdict, Observation, Score
 from repeat_eval.suite.checks.similar import Similar
 from repeat_eval.targets.base import TargetError
 
 if TYPE_CHECKING:
     import httpx
-
-    from repeat_eval.targets.rate_limit import Pace
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_KEY = "OPENAI_API_KEY"
@@ -183,32 +180,16 @@ def endpoint_of(
     return EmbeddingEndpoint(base, key or None, timeout=timeout)
 
 
-def make_embedding_ask(
-    name: str,
-    *,
-    url: str | None = None,
-    api_key_env: str | None = None,
-    environ: Mapping[str, str],
-    timeout: float | None = None,
-    throttles: MutableMapping[str, Throttle] | None = None,
-    pace: Pace | None = None,
-    retries: int = 0,
-    retry_on: frozenset[ErrorKind] = frozenset({"provider"}),
-    seed: int = 0,
-    wrap: Callable[[AskModel], AskModel] | None = None,
-    offline: bool = False,
-) -> Asker:
+def make_embedding_ask(name: str, how: HowToAsk, *, url: str | None = None, api_key_env: str | None = None) -> Asker:
     """Who answers calls of an embedding model: as `provider.make_ask`, with the same arguments.
 
     Raises:
         UserError: see `endpoint_of`.
     """
-    if offline:
-        return make_ask(name, environ=environ, wrap=wrap, offline=True)
-    endpoint = endpoint_of(name, url=url, api_key_env=api_key_env, environ=environ, timeout=timeout)
-    throttle = Throttle() if throttles is None else throttles.setdefault(f"embeddings {endpoint.url}", Throttle())
-    retrying = RetryingCalls(endpoint, retries=retries, retry_on=retry_on, throttle=throttle, pace=pace, seed=seed)
-    return Asker(endpoint, retrying if wrap is None else wrap(retrying), retrying)
+    if how.offline:
+        return make_ask(name, how)
+    endpoint = endpoint_of(name, url=url, api_key_env=api_key_env, environ=how.environ, timeout=how.timeout)
+    return how.asker(endpoint, endpoint, f"embeddings {endpoint.url}")
 
 
 def _refused(response: httpx.Response) -> TargetError:

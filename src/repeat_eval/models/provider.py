@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
+
 from repeat_eval.errors import UserError
 from repeat_eval.models.call import AskModel, CallSlot, ModelReply, ModelRequest
 from repeat_eval.models.retrying_calls import RetryingCalls
@@ -213,45 +215,55 @@ class Asker:
             await self._provider.close()
 
 
-def make_ask(
-    name: str,
-    *,
-    url: str | None = None,
-    api_key_env: str | None = None,
-    environ: Mapping[str, str],
-    timeout: float | None = None,
-    throttles: MutableMapping[str, Throttle] | None = None,
-    pace: Pace | None = None,
-    retries: int = 0,
-    retry_on: frozenset[ErrorKind] = frozenset({"provider"}),
-    seed: int = 0,
-    wrap: Callable[[AskModel], AskModel] | None = None,
-    offline: bool = False,
-) -> Asker:
-    """Put together who answers model calls: the wrap (cassette) around retries around the provider.
+class HowToAsk(msgspec.Struct, frozen=True, kw_only=True):
+    """How models are asked, whichever they are.
 
-    Args:
-        name: provider and model, for instance `openai:gpt-5-mini`.
-        url: base URL where it is not the provider's own. api_key_env: the variable that holds the key.
-        environ: where variables are looked up.
-        timeout: seconds that one try of one call may take.
+    Attributes:
+        environ: where keys and addresses are looked up.
+        timeout: seconds that one try of one call may take; None for no limit.
         throttles: holds calls to one endpoint back together; hand the same mapping to whoever asks the same endpoints.
         pace: the rate that the user set. retries, retry_on, seed: see `RetryingCalls`.
-        wrap: put around everything else.
+        wrap: put around everything else, as a cassette is.
         offline: nothing may be asked live: no key is needed and no client is made.
+    """
+
+    environ: Mapping[str, str]
+    timeout: float | None = None
+    throttles: MutableMapping[str, Throttle] | None = None
+    pace: Pace | None = None
+    retries: int = 0
+    retry_on: frozenset[ErrorKind] = frozenset({"provider"})
+    seed: int = 0
+    wrap: Callable[[AskModel], AskModel] | None = None
+    offline: bool = False
+
+    def asker(self, provider: Startable, ask: AskModel, endpoint: str) -> Asker:
+        """Who answers calls: the wrap around retries around `ask`, which is `provider`'s; one throttle an endpoint."""
+        throttle = Throttle() if self.throttles is None else self.throttles.setdefault(endpoint, Throttle())
+        retrying = RetryingCalls(
+            ask, retries=self.retries, retry_on=self.retry_on, throttle=throttle, pace=self.pace, seed=self.seed
+        )
+        return Asker(provider, self.wrapped(retrying), retrying)
+
+    def wrapped(self, ask: AskModel) -> AskModel:
+        """`ask` with the wrap around it, if there is one."""
+        return ask if self.wrap is None else self.wrap(ask)
+
+
+def make_ask(name: str, how: HowToAsk, *, url: str | None = None, api_key_env: str | None = None) -> Asker:
+    """Put together who answers the calls of a model.
+
+    Args:
+        name: provider and model, for instance `openai:gpt-5-mini`. how: how models are asked.
+        url: base URL where it is not the provider's own. api_key_env: the variable that holds the key.
 
     Raises:
         UserError: see `Provider`.
     """
-    if offline:
-        ask: AskModel = _never(name)
-        return Asker(None, ask if wrap is None else wrap(ask), None)
-    provider = Provider(name, url=url, api_key_env=api_key_env, environ=environ)
-    throttle = Throttle() if throttles is None else throttles.setdefault(provider.endpoint, Throttle())
-    retrying = RetryingCalls(
-        provider.within(timeout), retries=retries, retry_on=retry_on, throttle=throttle, pace=pace, seed=seed
-    )
-    return Asker(provider, retrying if wrap is None else wrap(retrying), retrying)
+    if how.offline:
+        return Asker(None, how.wrapped(_never(name)), None)
+    provider = Provider(name, url=url, api_key_env=api_key_env, environ=how.environ)
+    return how.asker(provider, provider.within(how.timeout), provider.endpoint)
 
 
 def target_error_of(error: Exception, asked: str, scrub: Callable[[str], str]) -> TargetError:

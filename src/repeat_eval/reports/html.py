@@ -138,7 +138,7 @@ def _content(report: Report) -> dict[str, Any]:
         "rerun_titles": RERUN_TITLES,
         "looked_twice": second,
         "alone": report.looked_alone,
-        "alone_intro": looks_alone_text.intro(report.looked_alone) if report.looked_alone else "",
+        "alone_intro": _capital(looks_alone_text.intro(report.looked_alone)) if report.looked_alone else "",
         "alone_titles": looks_alone_text.TITLES,
         "alone_rows": [
             looks_alone_text.row(case, cut(visible(case.id), 200))

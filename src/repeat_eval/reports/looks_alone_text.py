@@ -17,15 +17,16 @@ OUTCOMES = {
 
 
 def intro(looks: LooksAlone) -> str:
-    """What was run again, and what decides, in a sentence without a final stop."""
+    """What was run again, and what decides, in a sentence without a final stop, to stand after "second look"."""
     if not looks.ended:
-        return "Second look: the first look has not ended, so nothing was run again"
+        return "the first look has not ended, so nothing was run again"
     if not looks.cases:
-        return f"Second look: none of {fmt.count(looks.looked, 'case')} is below its threshold, nothing was run again"
-    word = "case was" if len(looks.cases) == 1 else "cases were"
+        return f"none of {fmt.count(looks.looked, 'case')} is below its threshold, nothing was run again"
+    low = fmt.count(len(looks.cases), "case")
+    hidden = any(case.first_head.errors + case.first_head.skipped for case in looks.cases)
     return (
-        f"Second look: {len(looks.cases):,} {word} below the threshold in the first look, or could have been, and "
-        f"had {looks.fresh:,} fresh trials, which alone decide"
+        f"{low} below the threshold in the first look{', or maybe' if hidden else ''}, each run {looks.fresh:,} more "
+        "times; these fresh trials alone decide"
     )
 
 

@@ -20,7 +20,6 @@ from repeat_eval.reports.comparison_parts import CaseLink
 from repeat_eval.reports.comparison_wording import comparable, headline, same_commit
 from repeat_eval.reports.escape import markdown, markdown_code
 from repeat_eval.reports.markdown_templates import case_name, load_template
-from repeat_eval.reports.second_look_text import counts
 from repeat_eval.reports.single_cases import cases_table
 from repeat_eval.reports.template_sandbox import rendered
 from repeat_eval.reports.trend import trend_lines
@@ -131,7 +130,7 @@ def content(report: Report, detail: Detail, *, link: CaseLink = _case_cell, comp
         "warnings_more": max(len(warnings) - detail.warnings, 0),
         "looks": _looks(report),
         "again": _again(report, detail),
-        "again_counts": {case.id: counts(case.fresh_head) for case in alone.cases} if alone is not None else {},
+        "fresh_looks": {case.id: case.fresh_head for case in alone.cases} if alone is not None else {},
         "shed": _shed(detail, bool(report.settings), bool(failed)),
         "trials_done": wording.trials_done(report),
         "suite_interval": wording.suite_interval(report),

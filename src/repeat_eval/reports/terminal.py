@@ -259,7 +259,7 @@ class _Page:
         looks = self.report.looked_alone
         if looks is None:
             return
-        self.line(looks_alone_text.intro(looks))
+        self.line(f"Second look: {looks_alone_text.intro(looks)}")
         shown = looks_alone_text.listed(looks, None if self.all_cases else MAX_LISTED)
         for case in shown:
             self.line(f"{self.name(case.id)}: {looks_alone_text.line(case)}", indent="  • ", hanging="    ")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from repeat_eval.analysis.looks_alone import looks_twice, low_cases
+from repeat_eval.analysis.rules import Rules
 from repeat_eval.records.run import Run, RunHeader
 from repeat_eval.records.two_looks import TwoLooks
 from repeat_eval.statistics.second_look import MIN_CASES
@@ -48,8 +49,8 @@ def looking_alone(
         why = "a shard does not know the other cases"
     elif len(cases) < MIN_CASES:
         why = f"there are fewer than {MIN_CASES} cases"
-    elif rules_of(settings).min_reliability is not None:
-        why = "min-reliability is judged by all trials of a case"
+    elif whole := judged_by_all_trials(rules_of(settings)):
+        why = f"{whole} is judged by all trials of a case"
     elif not looked:
         why = "no case has a gate that forgives a miss among ten trials"
     if why:
@@ -66,6 +67,15 @@ def looking_alone(
     if settings["max_cost"] is not None:
         text += f"; what that costs is known after the first look (max-cost ${settings['max_cost']:.2f})"
     return made, text
+
+
+def judged_by_all_trials(rules: Rules) -> str | None:
+    """The gate that a short first look would answer otherwise than a fixed number of repeats; None without one.
+
+    Fewer trials show fewer flaky cases, and pass-to-3 of single cases would be judged by the first look alone.
+    """
+    gates = {"min-reliability": rules.min_reliability, "min-stability": rules.min_stability}
+    return next((name for name, wanted in gates.items() if wanted is not None), None)
 
 
 def _takes_part(case: CaseSpec, settings: ResolvedSettings) -> bool:

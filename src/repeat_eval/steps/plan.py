@@ -176,13 +176,14 @@ def _looks(comparison: ComparisonPlan, settings: ResolvedSettings, seen: Sequenc
 
 def _alone(comparison: ComparisonPlan, settings: ResolvedSettings) -> AlonePlan | None:
     """Two looks of a run without a base: only where they are asked for."""
+    from repeat_eval.steps.looks_alone import judged_by_all_trials
     from repeat_eval.suite.second_look import parse_second_look, written
 
     rules = rules_of(settings)
     if settings.source("second_look") == "default":
         return None
     choice = parse_second_look(settings["second_look"])
-    if not choice.enabled or rules.min_reliability is not None:
+    if not choice.enabled or judged_by_all_trials(rules):
         return None
     return plan_alone(
         written(choice),

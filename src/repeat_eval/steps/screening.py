@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UnsetType
 
 from repeat_eval.analysis.comparison import compare_runs
-from repeat_eval.analysis.first_look import first_look_of
+from repeat_eval.analysis.first_look import first_look_of, first_trials
 from repeat_eval.analysis.looked_twice import stored_counts
 from repeat_eval.analysis.rules import Rules
 from repeat_eval.analysis.second_look import StoredBase
@@ -89,7 +89,7 @@ def screening_of(
 
 def _verdicts(run: Run, rules: Rules) -> dict[str, int]:
     found: dict[str, int] = {}
-    for trial in run.trials:
+    for trial in first_trials(run.header, run.trials):
         judged = trial.outcome in ("passed", "failed") or trial.error_kind in rules.count_as_failed
         found[trial.case] = found.get(trial.case, 0) + judged
     return found
