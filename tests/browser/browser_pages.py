@@ -96,7 +96,20 @@ def unroll(page: Any) -> None:
     """Let the list be as long as its rows, so that all of them are in sight and nothing scrolls."""
     page.locator("#list").evaluate("(list) => { list.style.maxHeight = 'none'; }")
     rows = "document.querySelectorAll('.row').length + 1"
-    page.wait_for_function(f"{rows} === Number(document.getElementById('list').getAttribute('aria-rowcount'))")
+    until(page, f"{rows} === Number(document.getElementById('list').getAttribute('aria-rowcount'))")
+
+
+def until(page: Any, expression: str) -> None:
+    """Look at the page until an expression holds.
+
+    Playwright's own `wait_for_function` evaluates the expression within the page from the second time on, which the
+    page's Content Security Policy forbids, as it should.
+    """
+    for _ in range(TIMEOUT // 20):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError(f"it never held: {expression}")
 
 
 def faults(page: Any) -> list[str]:

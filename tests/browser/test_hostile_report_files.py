@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from browser_pages import TALL, Opener, unroll
+from browser_pages import TALL, Opener, unroll, until
 from page_reports import program, write_letters
 from test_hostile_texts_on_the_page import SAFE, STRANGE
 
@@ -102,7 +102,7 @@ def test_what_gets_into_the_file_all_the_same_is_stopped_by_its_policy(browser: 
 
     page.evaluate("document.getElementById('link').click()")
     page.evaluate("document.getElementById('form').submit()")
-    page.wait_for_function("document.querySelectorAll('.row').length > 0")
+    until(page, "document.querySelectorAll('.row').length > 0")
 
     assert page.evaluate("window.hit") is None
     assert page.evaluate("getComputedStyle(document.body).display") != "none"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_pages import PHONE, TALL, Opener, faults, names, tallies, unroll
+from browser_pages import PHONE, TALL, Opener, faults, names, tallies, unroll, until
 from page_reports import program
 
 from repeat_eval.reports import format as fmt
@@ -333,7 +333,7 @@ def test_in_print_all_cases_stand_there_and_no_controls(open_page: Opener, desk:
     page = open_page(desk / "report.html", viewport={"width": 800, "height": 400}, color_scheme="dark")
     assert _brightness(page) < 60
     page.emulate_media(media="print")
-    page.wait_for_function("document.querySelectorAll('.row').length === 13")
+    until(page, "document.querySelectorAll('.row').length === 13")
 
     assert _brightness(page) > 220, "paper is white"
     for control in ("#threshold", "#search", "#theme", "#filters"):
@@ -347,7 +347,7 @@ def test_in_print_all_cases_stand_there_and_no_controls(open_page: Opener, desk:
         assert _covered(page) == [], width
     assert page.pdf()[:5] == b"%PDF-"
     page.emulate_media(media="screen")
-    page.wait_for_function("document.querySelectorAll('.row').length >= 1")
+    until(page, "document.querySelectorAll('.row').length >= 1")
     assert page.locator("#search").is_visible()
 
 
@@ -432,7 +432,7 @@ def test_of_five_thousand_cases_only_those_in_sight_exist(open_page: Opener, rep
     assert names(page)[0] == "case 0000"
     page.locator(".row .open").first.focus()
     page.keyboard.press("End")
-    page.wait_for_function("document.activeElement.textContent === 'case 4999'")
+    until(page, "document.activeElement.textContent === 'case 4999'")
     assert names(page)[-1] == "case 4999"
     assert page.locator(".row").count() < 80
     page.locator("#search").fill("case 4321")

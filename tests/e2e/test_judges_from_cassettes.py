@@ -160,7 +160,8 @@ def test_what_was_recorded_before_a_signal_is_on_disk(tmp_path: Path, number: si
     with running(ModelServer(slow)) as server:
         cases = {name: {"input": name, "expect": [{"contains": "Hello"}]} for name in ("soon", "late")}
         target = {"model": {"name": "openai-chat:desk", "url": server.url}}
-        suite(tmp_path, cases, target=target, repeats=3, workers=3, cassettes="tapes")
+        # Three trials wait and only two run at once: one can never have started when the signal comes.
+        suite(tmp_path, cases, target=target, repeats=3, workers=2, cassettes="tapes")
         with in_background("run", "suite.yaml", "--out", "out", cwd=tmp_path) as ours:
             ours.until(
                 lambda: (tmp_path / "out/run.jsonl").is_file() and len(trials_in(tmp_path / "out/run.jsonl")) >= 1
