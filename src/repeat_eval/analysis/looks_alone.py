@@ -6,28 +6,25 @@ never pooled. See `statistics.low_rule`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
 from repeat_eval.analysis.case_figures import MAX_LETTERS, PASS_HAT_KS, outcome_letters
 from repeat_eval.analysis.case_verdicts import Counts, judge
-from repeat_eval.analysis.examples import MAX_TEXT
 from repeat_eval.analysis.first_look import first_look_of, fresh_trials, too_many_errors
+from repeat_eval.analysis.look_evidence import look_counts, look_evidence
 from repeat_eval.analysis.looks_alone_model import LooksAlone, LowCase
 from repeat_eval.analysis.report import CaseReport, CaseVerdict, Reason
 from repeat_eval.analysis.rules import Rules, exact
-from repeat_eval.analysis.second_look import why_not_passed
-from repeat_eval.analysis.second_look_model import LookCounts, LookEvidence, Outcome
+from repeat_eval.analysis.second_look_model import LookCounts, Outcome
 from repeat_eval.analysis.sides import trials_by_case
 from repeat_eval.analysis.warnings import fresh_from_cache
 from repeat_eval.records.run import CasePlan, Run
-from repeat_eval.records.trial import Trial, bounded
+from repeat_eval.records.trial import Trial
 from repeat_eval.records.two_looks import TwoLooks
 from repeat_eval.statistics import repeats
 from repeat_eval.statistics.gates import Gate
-from repeat_eval.statistics.intervals import wilson_interval
 from repeat_eval.statistics.low_rule import FIXED_REPEATS, could_be_low, low_rule_applies
 
 
@@ -159,7 +156,7 @@ def _low_case(case: CaseReport, trials: Sequence[Trial], asked: int, rules: Rule
         fresh_head=_counts(counts),
         pass_hat_k={str(k): repeats.pass_hat_k(passed, passed + failed, k) for k in PASS_HAT_KS},
         outcomes=letters[:MAX_LETTERS],
-        evidence=_evidence(ordered, letters),
+        evidence=look_evidence(zip(ordered, letters, strict=True)),
     )
     return low, verdict, f"{told}, re-run {text}"
 
@@ -169,32 +166,8 @@ def _of(case: CaseReport) -> Counts:
 
 
 def _counts(counts: Counts) -> LookCounts:
-    verdicts = counts.verdicts
-    return LookCounts(
-        passed=counts.passed,
-        verdicts=verdicts,
-        errors=counts.errors,
-        skipped=counts.skipped,
-        missing=counts.missing,
-        pass_rate=counts.passed / verdicts if verdicts else None,
-        interval=wilson_interval(counts.passed, verdicts) if verdicts else None,
-    )
-
-
-def _evidence(trials: Sequence[Trial], letters: str) -> LookEvidence | None:
-    """A fresh trial that did not pass: a failure before an error, then what most of them say."""
-    said = [
-        (letter, why_not_passed(trial), trial.repetition)
-        for trial, letter in zip(trials, letters, strict=True)
-        if letter in "FE"
-    ]
-    told = Counter(message for _, message, _ in said)
-    known = sorted([one for one in said if one[1]], key=lambda one: (one[0] != "F", -told[one[1]], one[2]))
-    if not known:
-        return None
-    _, message, repetition = known[0]
-    return LookEvidence(
-        repetition=repetition, message=bounded(message, MAX_TEXT), alike=told[message], failing=len(said)
+    return look_counts(
+        counts.passed, counts.verdicts, errors=counts.errors, skipped=counts.skipped, missing=counts.missing
     )
 
 

@@ -6,7 +6,6 @@ Fresh trials that the first look did not ask for are not looked at, so nobody ca
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -14,17 +13,16 @@ from msgspec import UNSET
 
 from repeat_eval.analysis import second_look_model as model
 from repeat_eval.analysis.case_figures import MAX_LETTERS, PASS_HAT_KS, outcome_letters
-from repeat_eval.analysis.examples import MAX_TEXT
+from repeat_eval.analysis.look_evidence import look_counts, look_evidence
 from repeat_eval.analysis.second_look_calls import calls_of
 from repeat_eval.analysis.second_look_wording import wording
 from repeat_eval.analysis.sides import plans_of, trials_by_case
 from repeat_eval.records.run import Run
-from repeat_eval.records.trial import Trial, bounded
+from repeat_eval.records.trial import Trial
 from repeat_eval.statistics import repeats
 from repeat_eval.statistics.counts import Count, Row
 from repeat_eval.statistics.difference import suite_difference
 from repeat_eval.statistics.gates import DECIMALS
-from repeat_eval.statistics.intervals import wilson_interval
 from repeat_eval.statistics.second_look import (
     FirstLook,
     Judged,
@@ -73,7 +71,7 @@ class _Side(msgspec.Struct, frozen=True):
         letters = [found[repetition] for repetition in range(begin, end + 1) if repetition in found]
         passed = letters.count("P")
         verdicts = passed + letters.count("F")
-        return _counts(
+        return look_counts(
             passed,
             verdicts,
             errors=letters.count("E"),
@@ -108,21 +106,10 @@ class _Evidence(msgspec.Struct, frozen=True):
         """A fresh trial of head that did not pass: a failure before an error, then what most of them say."""
         name, n1 = self.ids[case], self.asked[case]
         letters = self.head.letters.get(name, {})
-        not_passed = [
+        return look_evidence(
             (trial, letters[trial.repetition])
             for trial in self.head.trials
-            if trial.case == name
-            and n1 < trial.repetition <= n1 + self.settings.n2
-            and letters[trial.repetition] in ("F", "E")
-        ]
-        said = [(letter, why_not_passed(trial), trial.repetition) for trial, letter in not_passed]
-        told = Counter(message for _, message, _ in said)
-        known = sorted([one for one in said if one[1]], key=lambda one: (one[0] != "F", -told[one[1]], one[2]))
-        if not known:
-            return None
-        _, message, repetition = known[0]
-        return model.LookEvidence(
-            repetition=repetition, message=bounded(message, MAX_TEXT), alike=told[message], failing=len(said)
+            if trial.case == name and n1 < trial.repetition <= n1 + self.settings.n2
         )
 
     def fresh(self, case: int, trials: int) -> tuple[model.LookCounts, model.LookCounts]:
@@ -130,7 +117,7 @@ class _Evidence(msgspec.Struct, frozen=True):
         name, begin = self.ids[case], self.asked[case] + 1
         head = self.head.count(name, begin, begin + trials - 1)
         if self.settings.mode == "split":
-            return _counts(*self.second_half[name]), head
+            return look_counts(*self.second_half[name]), head
         return self.base.count(name, begin, begin + trials - 1), head
 
 
@@ -270,25 +257,18 @@ def _evidence(
         if stored is None:
             theirs = base_side.count(plan.id, 1, first)
         elif settings.mode == "screen":
-            theirs = _counts(*stored.counts.get(plan.id, (0, 0)))
+            theirs = look_counts(*stored.counts.get(plan.id, (0, 0)))
         else:
             passes, verdicts = stored.counts.get(plan.id, (0, 0))
             if verdicts < LEAST:
                 continue
             parts = split_stored(passes, verdicts, base=stored.commit, case=plan.id)
-            theirs, second_half[plan.id] = _counts(*parts.first), parts.second
+            theirs, second_half[plan.id] = look_counts(*parts.first), parts.second
         if theirs.verdicts and ours.verdicts:
             ids.append(plan.id)
             rows.append((theirs, ours))
             asked.append(first)
     return _Evidence(settings, tuple(ids), tuple(rows), base_side, head_side, tuple(asked), second_half)
-
-
-def why_not_passed(trial: Trial) -> str:
-    """Why a trial did not pass, in one line: its kind of error and its message, or its first check that failed."""
-    failed = next((check for check in trial.checks if not check.passed), None)
-    text = trial.message or (f"{failed.name}: {failed.message or 'does not hold'}" if failed is not None else "")
-    return f"{trial.error_kind}: {text}" if trial.error_kind and text else text or trial.error_kind or ""
 
 
 def _origin(settings: SecondLookSettings) -> str:
@@ -305,18 +285,6 @@ def _side(run: Run | None, count_as_failed: frozenset[str]) -> _Side:
         letters[case] = {trial.repetition: letter for trial, letter in zip(trials, outcomes, strict=True)}
         kept += trials
     return _Side(letters, tuple(kept))
-
-
-def _counts(passed: int, verdicts: int, *, errors: int = 0, skipped: int = 0, missing: int = 0) -> model.LookCounts:
-    return model.LookCounts(
-        passed=passed,
-        verdicts=verdicts,
-        errors=errors,
-        skipped=skipped,
-        missing=missing,
-        pass_rate=passed / verdicts if verdicts else None,
-        interval=wilson_interval(passed, verdicts) if verdicts else None,
-    )
 
 
 def _row(base: model.LookCounts, head: model.LookCounts) -> Row:

@@ -24,6 +24,7 @@ from repeat_eval.reports import format as fmt
 from repeat_eval.reports import looks_alone_text, looks_text, second_look_text, wording
 from repeat_eval.reports.escape import cut, visible
 from repeat_eval.reports.html_data import page_data, page_trials
+from repeat_eval.reports.origin import origin_of
 from repeat_eval.reports.template_sandbox import PAGE, Sandbox, environment, rendered
 
 SCRIPTS = (
@@ -147,7 +148,7 @@ def _content(report: Report) -> dict[str, Any]:
         if report.looked_alone
         else [],
         "not_rerun": [cut(visible(case), 200) for case in second.not_rerun[:MAX_LISTED]] if second else [],
-        "origin": _origin(report),
+        "origin": [(label, cut(visible(text), 1000)) for label, text in origin_of(report)],
         "settings": [
             (name, visible(fmt.setting(setting.value)), setting.source) for name, setting in report.settings.items()
         ],
@@ -264,24 +265,6 @@ def _rerun(report: Report) -> list[list[str]]:
         before = "" if sides is None else f"{words.counts(sides.base)} → {words.counts(sides.head)}"
         shown.append([cut(visible(case_id), 200), "the alarm", before, fresh, "", "", "", "counts for the suite"])
     return shown[:MAX_LISTED]
-
-
-def _origin(report: Report) -> list[tuple[str, str]]:
-    """Where the figures come from, as label and text; unknown ones are left out."""
-    origin = report.provenance
-    pairs = {
-        "seed": None if origin.seed is None else str(origin.seed),
-        "commit": origin.commit,
-        "command" if origin.source == "command" else "target": origin.command,
-        "selection": ", ".join(origin.selection),
-        "files": ", ".join(origin.files[:20])
-        + (f" and {len(origin.files) - 20} more" if len(origin.files) > 20 else ""),
-        "started": origin.started,
-        "looks": looks_text.kept_back(report) or None,
-        "attempt": str(origin.attempt) if origin.attempt > 1 else None,
-        "repeat-eval": origin.version,
-    }
-    return [(label, cut(visible(text), 1000)) for label, text in pairs.items() if text]
 
 
 def _json(value: object) -> str:

@@ -20,6 +20,7 @@ from repeat_eval.reports.comparison_parts import CaseLink
 from repeat_eval.reports.comparison_wording import comparable, headline, same_commit
 from repeat_eval.reports.escape import markdown, markdown_code
 from repeat_eval.reports.markdown_templates import case_name, load_template
+from repeat_eval.reports.origin import origin_of
 from repeat_eval.reports.single_cases import cases_table
 from repeat_eval.reports.template_sandbox import rendered
 from repeat_eval.reports.trend import trend_lines
@@ -124,7 +125,7 @@ def content(report: Report, detail: Detail, *, link: CaseLink = _case_cell, comp
         "all_cases": cases_table(report, rows, link),
         "left_out": left_out,
         "settings": report.settings if detail.settings else None,
-        "how": _how(report),
+        "how": origin_of(report),
         "trend": trend_lines(report, TREND_ROWS if detail.settings else 0),
         "warnings": warnings[: detail.warnings],
         "warnings_more": max(len(warnings) - detail.warnings, 0),
@@ -206,24 +207,6 @@ def _again(report: Report, detail: Detail) -> dict[str, object] | None:
     titles = list(looks_alone_text.TITLES)
     table = parts.Table(titles, [":--"] * len(titles), rows) if rows else None
     return {"intro": looks_alone_text.intro(looks), "table": table, "more": len(looks.cases) - len(shown)}
-
-
-def _how(report: Report) -> list[tuple[str, str]]:
-    """Where the figures come from, as label and text; unknown ones are left out."""
-    origin = report.provenance
-    pairs = {
-        "seed": None if origin.seed is None else str(origin.seed),
-        "commit": origin.commit,
-        "command" if origin.source == "command" else "target": origin.command,
-        "selection": ", ".join(origin.selection),
-        "files": ", ".join(origin.files[:20])
-        + (f" and {len(origin.files) - 20} more" if len(origin.files) > 20 else ""),
-        "started": origin.started,
-        "looks": looks_text.kept_back(report) or None,
-        "attempt": str(origin.attempt) if origin.attempt > 1 else None,
-        "repeat-eval": origin.version,
-    }
-    return [(label, text) for label, text in pairs.items() if text]
 
 
 def _shed(detail: Detail, settings: bool, failed: bool) -> list[str]:
